@@ -1,0 +1,45 @@
+# Two commands for a newcomer: `make run` and `make test`. `make help` lists the rest.
+# Everything is installed into .venv from pyproject.toml; nothing outside this folder is touched.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint types bench golden docs clean
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("tidings needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(READY) ## set up and play the demo: a reminder's life, on three routes, with its records
+	@$(BIN)/tidings demo
+
+test: $(READY) ## set up and run every test
+	$(BIN)/python -m pytest
+
+check: $(READY) lint types ## linters, strict types and the architecture test
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+bench: $(READY) ## run the benchmarks: prints a table, writes benchmarks/results/latest.json
+	$(BIN)/python -m benchmarks
+
+golden: $(READY) ## write the golden wire files and generated docs anew (then review the diff)
+	$(BIN)/python -m tests.render.golden --write
+	$(BIN)/python -m docs.generate --write
+
+clean: ## remove everything that make created
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results

@@ -1,0 +1,1 @@
+"""Tidings tells a running AI agent what just happened around it."""
