@@ -1,0 +1,167 @@
+"""After the answer: which reminders a request showed. Pure; `mark_fired` is its shell.
+
+A request that was answered writes `fired` for what it rendered, drops the invalid events it
+found, and stamps what it did not show with the next turn, so that no ttl is spent unseen
+(decisions 1, 2, 7 and 18). A failed request never comes here: it fires nothing (decision 8).
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.core import records
+from tidings.core.lifecycle import check_turn, drop_invalid, invalid_id, warn_once
+from tidings.core.records import Change, Record
+from tidings.core.reminder import Reminder
+from tidings.core.shelf import Entry
+from tidings.core.transcript import REMINDER_KIND, Transcript
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A reminder that a request rendered, and the role it was given."""
+
+    reminder_id: str
+    rendered_role: str
+
+
+class Unused(msgspec.Struct, frozen=True):
+    """A reminder that a request could not use: `invalid` or `capability_mismatch`."""
+
+    reminder_id: str
+    reason: str
+    detail: str = ""
+
+
+class Warned(msgspec.Struct, frozen=True):
+    """A warning that rendering found, written once per session, code and producer."""
+
+    code: str
+    producer: str
+    message: str
+    reminder_id: str
+
+
+class Shot(msgspec.Struct, frozen=True, kw_only=True):
+    """What an answered request did with the pending reminders."""
+
+    placement: str
+    shown: tuple[Shown, ...] = ()
+    unused: tuple[Unused, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    standing: frozenset[str] = frozenset()
+    announced: frozenset[str] = frozenset()
+
+
+class Fired(msgspec.Struct, frozen=True):
+    """What marking a request as answered gave."""
+
+    transcript: Transcript
+    records: tuple[Record, ...]
+    changes: tuple[Change, ...]
+
+
+def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
+    """Note that request `turn` was answered and what it showed."""
+    check_turn(turn)
+    warned, marks = [], transcript.state.marks
+    for found in shot.warnings:
+        marks, first = warn_once(marks, found.code, found.producer)
+        if first:
+            warned.append(
+                records.warning(
+                    found.code, found.producer, found.message, reminder_id=found.reminder_id
+                )
+            )
+    marks = replace(
+        marks,
+        turn=max(marks.turn, turn),
+        standing=shot.standing,
+        withdrawn=tuple(w for w in marks.withdrawn if w.reminder_id not in shot.announced),
+    )
+    written = (
+        *(_dropped(unused) for unused in shot.unused),
+        *(records.fired(s.reminder_id, turn, s.rendered_role, shot.placement) for s in shot.shown),
+        *warned,
+    )
+    state = replace(transcript.state, marks=marks)
+    following = drop_invalid(Transcript.of(state), _invalid(shot))
+    unseen = _unseen(transcript, shot, turn)
+    change = Change("transcript.fired", {"turn": turn, **_effects(shot, unseen, marks.warned)})
+    return Fired(_postpone(following, unseen, turn), written, (change,))
+
+
+def _dropped(unused: Unused) -> Record:
+    detail = {"detail": unused.detail} if unused.detail else {}
+    return records.dropped(unused.reminder_id, unused.reason, **detail)
+
+
+def _invalid(shot: Shot) -> frozenset[str]:
+    return frozenset(u.reminder_id for u in shot.unused if u.reason == "invalid")
+
+
+def _unseen(transcript: Transcript, shot: Shot, turn: int) -> list[Entry]:
+    """The pending reminders with a ttl that the request did not show."""
+    seen = {shown.reminder_id for shown in shot.shown} | shot.standing
+    return [
+        entry
+        for entry in transcript.state.shelf.entries()
+        if entry.reminder.id not in seen and entry.reminder.fired_at_turn <= turn
+    ]
+
+
+def _postpone(transcript: Transcript, unseen: list[Entry], turn: int) -> Transcript:
+    """Stamp `unseen` with the turn that can first show them."""
+    if not unseen:
+        return transcript
+    state = transcript.state
+    later = [
+        (entry, replace(entry, reminder=_stamped(state.shelf.remaining(entry), turn + 1), expires=None))
+        for entry in unseen
+    ]
+    return Transcript.of(replace(state, shelf=state.shelf.change(later)))
+
+
+def _stamped(reminder: Reminder, turn: int) -> Reminder:
+    return replace(reminder, fired_at_turn=turn)
+
+
+def _effects(shot: Shot, unseen: list[Entry], warned: frozenset[str]) -> dict[str, object]:
+    return {
+        "postponed": [entry.event_id for entry in unseen],
+        "invalid": sorted(_invalid(shot)),
+        "standing": sorted(shot.standing),
+        "announced": sorted(shot.announced),
+        "warned": sorted(warned),
+    }
+
+
+def refire(transcript: Transcript, payload: dict[str, object]) -> Transcript:
+    """The transcript after a `transcript.fired` change, for replay."""
+    effects = msgspec.convert(payload, _Effects)
+    state = transcript.state
+    marks = replace(
+        state.marks,
+        turn=max(state.marks.turn, effects.turn),
+        warned=effects.warned,
+        standing=effects.standing,
+        withdrawn=tuple(w for w in state.marks.withdrawn if w.reminder_id not in effects.announced),
+    )
+    following = drop_invalid(Transcript.of(replace(state, marks=marks)), effects.invalid)
+    unseen = [e for e in state.shelf.entries() if e.event_id in effects.postponed]
+    return _postpone(following, unseen, effects.turn)
+
+
+class _Effects(msgspec.Struct, frozen=True):
+    turn: int
+    postponed: frozenset[str] = frozenset()
+    invalid: frozenset[str] = frozenset()
+    standing: frozenset[str] = frozenset()
+    announced: frozenset[str] = frozenset()
+    warned: frozenset[str] = frozenset()
+
+
+def invalid_events(transcript: Transcript) -> tuple[str, ...]:
+    """The names of the invalid reminder events that stand in the transcript."""
+    others = transcript.state.others
+    return tuple(invalid_id(e) for _, e in others if e.get("kind") == REMINDER_KIND)

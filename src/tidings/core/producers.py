@@ -1,0 +1,303 @@
+"""The gate: a producer's options become a `Reminder`, or every problem is named at once.
+
+`PRODUCERS` says for each producer which source and trust it gives and which HARN-RMD code a
+wrong shape gets; `FIELDS` says for each field what is right. Both are data: `tidings lint` and the
+docs read them too. Valid options take a fast path through msgspec; anything else is read
+field by field, which normalises it or explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from tidings.core.reminder import (
+    PROPAGATE,
+    ROLE_HINTS,
+    Meta,
+    Payload,
+    Provenance,
+    Reminder,
+    Source,
+    Trust,
+    meta_for,
+)
+from tidings.errors import DiagnosticError, Problem
+
+ProducerName: TypeAlias = Literal["pipeline", "hook", "provider", "bridge", "mcp"]
+
+
+class Producer(msgspec.Struct, frozen=True, kw_only=True):
+    """What one kind of producer may send and how its mistakes are named (decisions 10 and 21)."""
+
+    context: str
+    source: Source
+    trust: Trust
+    shape_code: str
+    wire_fields: bool = False
+    unknown: Literal["reject", "note"] = "reject"
+
+
+PRODUCERS: dict[ProducerName, Producer] = {
+    "pipeline": Producer(
+        context="inject_reminder",
+        source="in_pipeline",
+        trust="operator",
+        shape_code="HARN-RMD-001",
+    ),
+    "hook": Producer(
+        context="hook reminder",
+        source="hook",
+        trust="operator",
+        shape_code="HARN-RMD-001",
+    ),
+    "provider": Producer(
+        context="reminder provider",
+        source="stdlib_provider",
+        trust="operator",
+        shape_code="HARN-RMD-006",
+    ),
+    "bridge": Producer(
+        context="session/remind",
+        source="bridge",
+        trust="host",
+        shape_code="HARN-RMD-002",
+        wire_fields=True,
+    ),
+    "mcp": Producer(
+        context="notifications/reminder",
+        source="bridge",
+        trust="external",
+        shape_code="HARN-RMD-002",
+        wire_fields=True,
+        unknown="note",
+    ),
+}
+
+UNKNOWN_KEY = "HARN-RMD-001"
+_SHOWN = 80
+
+
+class Built(msgspec.Struct, frozen=True):
+    """A reminder that passed the gate, and the names of unknown fields that were left aside."""
+
+    reminder: Reminder
+    ignored: tuple[str, ...] = ()
+
+
+class _Wrong(Exception):
+    """What a field should have been; becomes a Problem."""
+
+
+def _body(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _Wrong("must be a non-empty string: say in a sentence what happened")
+    return value
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise _Wrong('must be a list of strings, such as ["workspace"]')
+    if not all(isinstance(tag, str) and tag.strip() for tag in value):
+        raise _Wrong("must hold only non-blank strings")
+    return tuple(dict.fromkeys(tag.strip() for tag in value))
+
+
+def _key(value: object) -> str | None:
+    if not isinstance(value, str):
+        raise _Wrong("must be a string, or left out")
+    return value.strip() or None
+
+
+def _ttl(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _Wrong("must be a whole number of turns, 1 or more, or left out")
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong("must be true or false")
+    return value
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise _Wrong("must be one of " + ", ".join(choices))
+        return value
+
+    return check
+
+
+def _id(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > 200:
+        raise _Wrong("must be a non-blank string of at most 200 characters")
+    return value.strip()
+
+
+def _turn(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _Wrong("must be a whole number, 0 or more")
+    return value
+
+
+def _object(value: object) -> object:
+    if not isinstance(value, Mapping):
+        raise _Wrong("must be an object")
+    return value
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One field of a reminder's options: its check, and its own code if it has one."""
+
+    name: str
+    check: Callable[[object], object]
+    code: str | None = None
+    wire: bool = False
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("body", _body),
+    Field("tags", _tags),
+    Field("dedupe_key", _key),
+    Field("ttl_turns", _ttl),
+    Field("preserve_on_compact", _flag),
+    Field("propagate", _one_of(PROPAGATE), code="HARN-RMD-005"),
+    Field("role_hint", _one_of(ROLE_HINTS)),
+    Field("id", _id, wire=True),
+    Field("source", _one_of(("bridge",)), wire=True),
+    Field("fired_at_turn", _turn, wire=True),
+    Field("_meta", _object, wire=True),
+)
+OPTION_FIELDS = frozenset(field.name for field in FIELDS if not field.wire)
+ALL_FIELDS = frozenset(field.name for field in FIELDS)
+
+_DEFAULTS: Payload = {
+    "tags": (),
+    "preserve_on_compact": False,
+    "propagate": "session",
+    "role_hint": "system",
+}
+
+
+def build(
+    producer: ProducerName,
+    options: Mapping[str, object],
+    *,
+    id: str,
+    turn: int = 0,
+    origin: str | None = None,
+    provider_id: str | None = None,
+) -> Built:
+    """The reminder that `options` describe, stamped by the caller.
+
+    A wire producer may choose its own `id`; its `fired_at_turn` and `_meta` are checked, never used.
+
+    Raises:
+        DiagnosticError: with every problem, `.code` being the first in field order.
+    """
+    rule = PRODUCERS[producer]
+    stamp: Payload = {"id": id, "source": rule.source, "fired_at_turn": turn}
+    meta = _meta(rule, origin, provider_id)
+    if type(options) is dict and options.keys() <= OPTION_FIELDS:
+        fast = _at_once(options, stamp, meta)
+        if fast is not None and (not rule.wire_fields or fast.body == fast.body.strip()):
+            return Built(fast)
+    return _field_by_field(rule, options, stamp, meta)
+
+
+def _meta(rule: Producer, origin: str | None, provider_id: str | None) -> Meta | None:
+    if rule.trust == "operator" and origin is None and provider_id is None:
+        return None
+    return meta_for(Provenance(trust=rule.trust, origin=origin, provider_id=provider_id))
+
+
+def _at_once(options: Mapping[str, object], stamp: Payload, meta: Meta | None) -> Reminder | None:
+    """The reminder, when msgspec takes the options as they are and nothing needs trimming."""
+    try:
+        reminder = msgspec.convert({**_DEFAULTS, **options, **stamp, "_meta": meta}, Reminder)
+    except msgspec.ValidationError:
+        return None
+    tidy = (
+        not reminder.body.isspace()
+        and reminder.body != ""
+        and ((ttl := reminder.ttl_turns) is None or ttl > 0)
+        and ((key := reminder.dedupe_key) is None or (key != "" and key == key.strip()))
+        and (not reminder.tags or _tidy_tags(reminder.tags))
+    )
+    return reminder if tidy else None
+
+
+def _tidy_tags(tags: tuple[str, ...]) -> bool:
+    if len(tags) > 1 and len(set(tags)) != len(tags):
+        return False
+    return all(tag != "" and tag == tag.strip() for tag in tags)
+
+
+def _field_by_field(
+    rule: Producer, options: object, stamp: Payload, meta: Meta | None
+) -> Built:
+    if not isinstance(options, Mapping):
+        whole = Problem(rule.shape_code, "", shown(options), f"must be an object, not {shown(options)}")
+        raise DiagnosticError(rule.context, (whole,))
+    present = {name: value for name, value in options.items() if value is not None}
+    values, problems = _check_fields(rule, present)
+    known = ALL_FIELDS if rule.wire_fields else OPTION_FIELDS
+    unknown = tuple(sorted(str(name) for name in options if name not in known))
+    if unknown and rule.unknown == "reject":
+        problems += [_unknown_key(rule, name, known) for name in unknown]
+    if problems:
+        raise DiagnosticError(rule.context, tuple(problems))
+    if rule.wire_fields:
+        values["body"] = str(values["body"]).strip()
+    chosen = {**_DEFAULTS, **values, **stamp}
+    reminder = msgspec.convert({**chosen, "id": values.get("id", stamp["id"]), "_meta": meta}, Reminder)
+    return Built(reminder, unknown)
+
+
+def _check_fields(rule: Producer, present: Payload) -> tuple[Payload, list[Problem]]:
+    values: Payload = {}
+    problems: list[Problem] = []
+    for field in FIELDS:
+        if field.wire and not rule.wire_fields:
+            continue
+        if field.name not in present and field.name != "body":
+            continue
+        value = present.get(field.name)
+        try:
+            values[field.name] = field.check(value)
+        except _Wrong as wrong:
+            problems.append(_problem(rule, field, value, str(wrong)))
+    values.pop("_meta", None)
+    return values, problems
+
+
+def _problem(rule: Producer, field: Field, value: object, expected: str) -> Problem:
+    got = "it is missing" if value is None else f"got {shown(value)}"
+    return Problem(
+        field.code or rule.shape_code, field.name, shown(value), f"`{field.name}` {expected}; {got}"
+    )
+
+
+def _unknown_key(rule: Producer, name: str, known: frozenset[str]) -> Problem:
+    if name == "content" and rule.wire_fields:
+        text = "`content` belongs to session/inject; a reminder's text goes in `body`"
+        return Problem(rule.shape_code, name, "", text)
+    from difflib import get_close_matches  # only a mistake pays for loading it
+
+    near = get_close_matches(name, known, n=1)
+    fix = f"did you mean `{near[0]}`?" if near else f"known keys are {', '.join(sorted(known))}"
+    return Problem(UNKNOWN_KEY, name, "", f"unknown key `{shorten(name)}`; {fix}")
+
+
+def shown(value: object) -> str:
+    """`value` for an error message: its repr, cut short."""
+    return shorten(repr(value))
+
+
+def shorten(text: str) -> str:
+    """At most 80 characters of `text`, for an error message."""
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

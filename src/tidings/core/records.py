@@ -1,0 +1,143 @@
+"""Records: what the lifecycle writes in the event log. Kinds and payloads, without bodies.
+
+A `Record` of the lifecycle topic says what happened to a reminder (seed 001, "EventLog events",
+and decision 5); the shell adds `session_id`, `task_id` and `agent_id`. A `Change` goes to the
+session's transcript topic and carries the content, so that folding the topic gives the transcript
+back (`replay.py`). `KINDS` is the table that the docs print and a test holds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tidings.core.reminder import Payload, Reminder
+
+LIFECYCLE_TOPIC = "transcript.reminder.lifecycle"
+
+
+def transcript_topic(session_id: str) -> str:
+    """The topic that holds the events and messages of a session; odd characters are %-coded."""
+    safe = "".join(c if c.isprintable() and c not in " %" else f"%{ord(c):02X}" for c in session_id)
+    return f"session.{safe}.transcript"
+
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "injected": (
+        "reminder_id", "tags", "dedupe_key", "source", "role_hint", "ttl_turns", "propagate",
+        "preserve_on_compact", "originating_agent_id", "fired_at_turn", "trust", "origin",
+    ),
+    "fired": ("reminder_id", "turn_number", "rendered_role", "placement"),
+    "deduped": ("reminder_id", "replaced_id", "replaced_ids", "replacing_id", "dedupe_key"),
+    "expired": ("reminder_id", "reason", "dedupe_key", "tags"),
+    "dropped": ("reminder_id", "reason"),
+    "inherited": ("reminder_id", "originating_agent_id", "sub_agent_id", "propagate"),
+    "provider_evaluated": ("provider_id", "event", "fired"),
+    "queued": ("reminder_id", "mode", "source"),
+    "revoked": ("reminder_id",),
+    "warning": ("code", "producer", "message"),
+    "cache_hint": ("message",),
+    "restricted": ("reminder_id", "field", "asked", "given", "origin"),
+}  # fmt: skip
+"""Each kind behind `transcript.reminder.`, with the payload fields it always has."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One entry for the lifecycle topic."""
+
+    kind: str
+    payload: Payload
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One entry for the session's transcript topic."""
+
+    kind: str
+    payload: Payload
+
+
+def record(kind: str, **payload: object) -> Record:
+    """A record of one of `KINDS`."""
+    return Record(f"transcript.reminder.{kind}", payload)
+
+
+def injected(reminder: Reminder) -> Record:
+    """A new reminder is pending."""
+    return record(
+        "injected",
+        reminder_id=reminder.id,
+        tags=list(reminder.tags),
+        dedupe_key=reminder.dedupe_key,
+        source=reminder.source,
+        role_hint=reminder.role_hint,
+        ttl_turns=reminder.ttl_turns,
+        propagate=reminder.propagate,
+        preserve_on_compact=reminder.preserve_on_compact,
+        originating_agent_id=reminder.originating_agent_id,
+        fired_at_turn=reminder.fired_at_turn,
+        trust=reminder.trust,
+        origin=reminder.provenance.origin,
+    )
+
+
+def deduped(replaced: tuple[Reminder, ...], by: Reminder) -> Record:
+    """`by` replaced older reminders with its key; at least one."""
+    ids = [reminder.id for reminder in replaced]
+    return record(
+        "deduped",
+        reminder_id=by.id,
+        replaced_id=ids[0],
+        replaced_ids=ids,
+        replacing_id=by.id,
+        dedupe_key=by.dedupe_key,
+    )
+
+
+def expired(reminder: Reminder, reason: str, **more: object) -> Record:
+    """A reminder left: `reason` is ttl, compaction or cleared."""
+    return record(
+        "expired",
+        reminder_id=reminder.id,
+        reason=reason,
+        dedupe_key=reminder.dedupe_key,
+        tags=list(reminder.tags),
+        **more,
+    )
+
+
+def dropped(reminder_id: str, reason: str, **more: object) -> Record:
+    """A reminder could not be used: `reason` is invalid or capability_mismatch."""
+    return record("dropped", reminder_id=reminder_id, reason=reason, **more)
+
+
+def fired(reminder_id: str, turn: int, rendered_role: str, placement: str) -> Record:
+    """A reminder was in an answered request."""
+    return record(
+        "fired",
+        reminder_id=reminder_id,
+        turn_number=turn,
+        rendered_role=rendered_role,
+        placement=placement,
+    )
+
+
+def inherited(reminder: Reminder, sub_agent_id: str | None) -> Record:
+    """A child session received a parent's reminder."""
+    return record(
+        "inherited",
+        reminder_id=reminder.id,
+        originating_agent_id=reminder.originating_agent_id,
+        sub_agent_id=sub_agent_id,
+        propagate=reminder.propagate,
+    )
+
+
+def warning(code: str, producer: str, message: str, **more: object) -> Record:
+    """Something works differently from what its producer may expect."""
+    return record("warning", code=code, producer=producer, message=message, **more)
+
+
+def producer_label(reminder: Reminder) -> str:
+    """Who is meant by "once per producer": the source, and the provider or origin if known."""
+    provenance = reminder.provenance
+    detail = provenance.provider_id or provenance.origin
+    return f"{reminder.source}:{detail}" if detail else reminder.source

@@ -1,0 +1,169 @@
+"""The gate into a log: a caller's topic, kind and payload become one checked `Entry`.
+
+Everything an implementation stores passes through `entry_of`, so every log accepts and refuses the
+same things. A payload is encoded here, once, which also cuts every tie to the caller's own dict.
+JSON has no NaN and no infinity: they are stored as null, as JSON.stringify does.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import msgspec
+
+from tidings.errors import LogUsageError
+
+MAX_NAME = 512
+MAX_DEPTH = 128
+MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
+_NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
+_encode = msgspec.json.Encoder().encode
+
+Draft = tuple[str, str, Mapping[str, object]]
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A record on its way in: checked, encoded and stamped, without a cursor yet."""
+
+    topic: str
+    kind: str
+    payload: str
+    occurred_at_ms: int
+
+
+def now_ms() -> int:
+    """Read the system clock in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def entry_of(topic: str, kind: str, payload: Mapping[str, object], now: int) -> Entry:
+    """Check and encode one record.
+
+    Raises:
+        LogUsageError: a bad topic or kind, or a payload that JSON cannot hold.
+    """
+    return Entry(check_name("topic", topic), check_name("kind", kind), encode(payload), now)
+
+
+def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
+    """Check and encode a batch; the error names the place of the bad draft.
+
+    Raises:
+        LogUsageError: a draft that is not (topic, kind, payload), or a bad part of one.
+    """
+    return [_entry_at(place, draft, now) for place, draft in enumerate(drafts)]
+
+
+def check_name(field: str, value: object) -> str:
+    """Return `value` when it can be a topic or kind: short, printable, without whitespace.
+
+    Raises:
+        LogUsageError: it cannot.
+    """
+    if not isinstance(value, str) or not _is_name(value):
+        raise LogUsageError(
+            f"{field} is {value!r:.80}; give 1 to {MAX_NAME} characters "
+            "without whitespace or control characters"
+        )
+    return value
+
+
+def check_cursor(value: object, field: str = "from_cursor", least: int = 0) -> int:
+    """Return `value` when it is a whole number of at least `least`.
+
+    Raises:
+        LogUsageError: it is not.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise LogUsageError(f"{field} is {value!r}; give a whole number of at least {least}")
+    return value
+
+
+def check_prefix(value: object) -> str:
+    """Return `value` when it can be the start of a kind; the empty prefix matches every kind.
+
+    Raises:
+        LogUsageError: no kind can start with it.
+    """
+    return "" if value == "" else check_name("kind_prefix", value)
+
+
+def encode(payload: Mapping[str, object]) -> str:
+    """Encode a payload as compact JSON text.
+
+    Raises:
+        LogUsageError: it is no mapping, is too big, or holds something JSON cannot.
+    """
+    plain = payload if isinstance(payload, dict) else _dict_of(payload)
+    try:
+        encoded = _encode(plain)
+    except _ENCODING_ERRORS as error:
+        where = _offender("payload", payload)
+        raise LogUsageError(f"{where} cannot be stored as JSON: {error}") from error
+    if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH and _depth(encoded) > MAX_DEPTH:
+        raise LogUsageError(f"payload is nested more than {MAX_DEPTH} deep; flatten it")
+    if len(encoded) > MAX_PAYLOAD_BYTES:
+        raise LogUsageError(
+            f"payload is {len(encoded)} bytes as JSON; at most {MAX_PAYLOAD_BYTES} are kept, "
+            "store the content elsewhere and log its address"
+        )
+    return encoded.decode()
+
+
+def _entry_at(place: int, draft: object, now: int) -> Entry:
+    if not isinstance(draft, tuple | list) or len(draft) != 3:
+        raise LogUsageError(f"batch[{place}] is {draft!r:.80}; give (topic, kind, payload)")
+    try:
+        topic, kind, payload = draft
+        return entry_of(topic, kind, payload, now)
+    except LogUsageError as error:
+        raise LogUsageError(f"batch[{place}]: {error}") from error
+
+
+def _dict_of(payload: object) -> dict[object, object]:
+    if not isinstance(payload, Mapping):
+        raise LogUsageError(f"payload is {type(payload).__name__}; give a dict")
+    return dict(payload)
+
+
+@lru_cache(maxsize=4096)
+def _is_name(value: str) -> bool:
+    return _NAME.fullmatch(value) is not None
+
+
+def _depth(encoded: bytes) -> int:
+    """Count how deep JSON nests; what is read back later must not exhaust a reader's stack."""
+    depth = deepest = 0
+    for byte in _STRING.sub(b"", encoded):
+        depth += (byte in b"[{") - (byte in b"]}")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _offender(where: str, value: object) -> str:
+    """Follow the first part that does not encode down to the smallest one."""
+    for step, part in _parts(value):
+        if not _encodes(part):
+            return _offender(where + step, part) if len(where) < 200 else f"{where}…"
+    return where
+
+
+def _parts(value: object) -> Iterable[tuple[str, object]]:
+    if isinstance(value, Mapping):
+        return [(f".{key}", part) for key, part in value.items()]
+    if isinstance(value, list | tuple):
+        return [(f"[{place}]", part) for place, part in enumerate(value)]
+    return []
+
+
+def _encodes(value: object) -> bool:
+    try:
+        _encode(value)
+    except _ENCODING_ERRORS:
+        return False
+    return True

@@ -1,0 +1,124 @@
+"""The file: two tables in WAL mode, marked as ours, and the connections to it.
+
+`records` is clustered by one integer, topic and cursor packed together: measured against a
+two-column key WITHOUT ROWID it writes a third faster and is smaller. `topics` keeps each chain's
+head, and its base: where a later retention may cut history off and let the chain go on.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+from tidings.errors import LogUnavailableError, LogUsageError
+from tidings.log.failure import log_error
+
+APPLICATION_ID = 0x7464676C  # "tdgl"
+VERSION = 1
+
+_TABLES = (
+    """CREATE TABLE topics (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+        base_cursor INTEGER NOT NULL, base_link BLOB NOT NULL,
+        cursor INTEGER NOT NULL, link BLOB NOT NULL)""",
+    """CREATE TABLE records (
+        id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL,
+        kind TEXT NOT NULL, payload TEXT NOT NULL, link BLOB)""",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
+)
+
+
+def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    """Open one more connection to a prepared file; the caller closes it.
+
+    Raises:
+        LogUnavailableError: the file cannot be opened.
+    """
+    try:
+        connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise log_error(error, path) from error
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error as error:
+        connection.close()
+        raise log_error(error, path) from error
+    return connection
+
+
+def prepare(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    """Open the file for writing, creating it or checking that it is a log we understand.
+
+    Raises:
+        LogUsageError: the file is a database of something else.
+        LogUnavailableError: it cannot be written, or a newer Tidings wrote it.
+        LogCorruptError: it is not a database.
+    """
+    connection = connect(path, busy_seconds)
+    try:
+        _create_if_new(connection, path)
+        _switch_to_wal(connection, path, time.monotonic() + busy_seconds)
+        _prove_writable(connection)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise log_error(error, path) from error
+        raise
+    return connection
+
+
+def _create_if_new(connection: sqlite3.Connection, path: Path) -> None:
+    if _is_new(connection, path):
+        connection.execute("BEGIN IMMEDIATE")
+        if _is_new(connection, path):
+            for statement in _TABLES:
+                connection.execute(statement)
+        connection.execute("COMMIT")
+
+
+def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
+    """Tell an empty file from a log of ours; refuse everything else untouched."""
+    application = _number(connection, "PRAGMA application_id")
+    version = _number(connection, "PRAGMA user_version")
+    tables = _number(connection, "SELECT count(*) FROM sqlite_master")
+    if (application, version, tables) == (0, 0, 0):
+        return True
+    if application != APPLICATION_ID:
+        raise LogUsageError(
+            f"{path} is a SQLite database of another application; give the log a file of its own"
+        )
+    if version > VERSION:
+        raise LogUnavailableError(
+            f"event log {path} has schema {version}, this Tidings reads up to {VERSION}; "
+            "upgrade Tidings"
+        )
+    return False
+
+
+def _switch_to_wal(connection: sqlite3.Connection, path: Path, deadline: float) -> None:
+    """Set WAL mode; SQLite's own busy timeout does not cover two processes that do it at once."""
+    while True:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+    if mode != "wal":
+        raise LogUnavailableError(
+            f"event log {path} cannot use write-ahead logging here; put it on a local disk"
+        )
+
+
+def _prove_writable(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("ROLLBACK")
+
+
+def _number(connection: sqlite3.Connection, query: str) -> int:
+    return int(connection.execute(query).fetchone()[0])

@@ -1,0 +1,131 @@
+"""Where records go: the active log, what they carry besides, and what happens when it fails.
+
+`active_log` and `scope` set context variables for a block; the transforms of this package write
+through `write`. A log that cannot be written never stops a session: the records wait, in order and
+bounded, in the journal and go in with the next write; the error is reported once through
+`logging`, and what the bound cost is written as a `log.gap` record.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeAlias
+
+from tidings.core.records import LIFECYCLE_TOPIC, Change, Record, transcript_topic
+from tidings.core.reminder import Payload
+from tidings.errors import LogError
+
+if TYPE_CHECKING:
+    from tidings.core.transcript import Transcript
+    from tidings.log.port import EventLog
+
+WAITING = 10_000
+"""How many records wait for a log that cannot be written; beyond it the oldest are lost."""
+
+Entry: TypeAlias = tuple[str, str, Payload]
+
+class Journal:
+    """The active log with its waiting records."""
+
+    def __init__(self, log: EventLog, waiting: int = WAITING) -> None:
+        self.log = log
+        self.error: LogError | None = None
+        self.lost = 0
+        self.waiting: deque[Entry] = deque()
+        self._bound = waiting
+
+    def write(self, entries: list[Entry]) -> None:
+        """Write `entries` after those that wait; if the log refuses, they wait too."""
+        if not self.waiting and not self.lost:
+            batch = entries
+        else:
+            batch = [*self._gap(), *self.waiting, *entries]
+        try:
+            self.log.append_batch(batch)
+        except LogError as error:
+            self._wait(entries, error)
+        else:
+            self._recovered()
+
+    def _gap(self) -> list[Entry]:
+        if not self.lost:
+            return []
+        return [(LIFECYCLE_TOPIC, "log.gap", {"lost": self.lost, "reason": str(self.error)})]
+
+    def _wait(self, entries: list[Entry], error: LogError) -> None:
+        if self.error is None:
+            _report("error", f"the event log cannot be written, records wait: {error}")
+        self.error = error
+        self.waiting.extend(entries)
+        while len(self.waiting) > self._bound:
+            self.waiting.popleft()
+            self.lost += 1
+
+    def _recovered(self) -> None:
+        if self.error is not None:
+            _report("warning", f"the event log works again, {self.lost} records lost")
+            self.error, self.lost = None, 0
+            self.waiting.clear()
+
+
+
+def _report(level: str, message: str) -> None:
+    import logging  # only a failing log pays for loading it
+
+    getattr(logging.getLogger("tidings"), level)(message)
+
+
+_journal: ContextVar[Journal | None] = ContextVar("tidings_journal", default=None)
+_scope: ContextVar[dict[str, str | None] | None] = ContextVar("tidings_scope", default=None)
+
+
+@contextmanager
+def active_log(log: EventLog) -> Iterator[Journal]:
+    """Install `log` for a block: every transform in it writes its records there."""
+    journal = Journal(log)
+    token = _journal.set(journal)
+    try:
+        yield journal
+    finally:
+        _journal.reset(token)
+
+
+@contextmanager
+def scope(
+    *, task_id: str | None = None, session_id: str | None = None, agent_id: str | None = None
+) -> Iterator[None]:
+    """Say for a block what records carry besides: the task, and session or agent where unknown."""
+    given = {"task_id": task_id, "session_id": session_id, "agent_id": agent_id}
+    token = _scope.set({**(_scope.get() or {}), **{k: v for k, v in given.items() if v is not None}})
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
+def current_journal() -> Journal | None:
+    """The journal of the innermost `active_log` block, if any."""
+    return _journal.get()
+
+
+def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[Change]) -> None:
+    """Append to the active log what a transform of `transcript` did."""
+    journal = _journal.get()
+    if journal is None:
+        return
+    here = _scope.get() or {}
+    session_id = transcript.session_id or here.get("session_id")
+    context: Payload = {
+        "session_id": session_id,
+        "task_id": here.get("task_id"),
+        "agent_id": transcript.agent_id or here.get("agent_id"),
+    }
+    entries = [(LIFECYCLE_TOPIC, record.kind, {**record.payload, **context}) for record in records]
+    if session_id is not None:
+        topic = transcript_topic(session_id)
+        entries += [(topic, change.kind, change.payload) for change in changes]
+    if entries:
+        journal.write(entries)
