@@ -38,7 +38,7 @@ bench: $(READY) ## run the benchmarks: prints a table, writes benchmarks/results
 	$(BIN)/python -m benchmarks
 
 golden: $(READY) ## write the golden wire files and generated docs anew (then review the diff)
-	$(BIN)/python -m tests.render.golden --write
+	$(BIN)/python -m tests.rendering.golden --write
 	$(BIN)/python -m docs.generate --write
 
 clean: ## remove everything that make created

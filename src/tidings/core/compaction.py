@@ -78,7 +78,12 @@ def compact(
     kept = shelf.change([(e, None) for e in shelf.entries() if not e.reminder.preserve_on_compact])
     marks = replace(state.marks, standing=frozenset(), withdrawn=())
     following = replace(
-        state, messages=base.messages, shelf=kept, others=others, marks=marks, next_seq=base.next_seq
+        state,
+        messages=base.messages,
+        shelf=kept,
+        others=others,
+        marks=marks,
+        next_seq=base.next_seq,
     )
     archived = max(0, len(state.messages) - len(base.messages))
     return Compacted(Transcript.of(following), survivors, tuple(written), archived)
@@ -134,7 +139,10 @@ def _custom(transcript: Transcript, compactor: Compactor, survivors: tuple[Remin
             if event.get("kind") != REMINDER_KIND
         )
         return replace(
-            state, messages=given.messages, others=others, next_seq=state.next_seq + len(answer.events)
+            state,
+            messages=given.messages,
+            others=others,
+            next_seq=state.next_seq + len(answer.events),
         )
     if isinstance(answer, Mapping):
         answer = answer.get("messages")

@@ -69,9 +69,7 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
         marks, first = warn_once(marks, found.code, found.producer)
         if first:
             warned.append(
-                records.warning(
-                    found.code, found.producer, found.message, reminder_id=found.reminder_id
-                )
+                records.warning(found.code, found.producer, found.message, reminder_id=found.reminder_id)
             )
     marks = replace(
         marks,
@@ -116,7 +114,10 @@ def _postpone(transcript: Transcript, unseen: list[Entry], turn: int) -> Transcr
         return transcript
     state = transcript.state
     later = [
-        (entry, replace(entry, reminder=_stamped(state.shelf.remaining(entry), turn + 1), expires=None))
+        (
+            entry,
+            replace(entry, reminder=_stamped(state.shelf.remaining(entry), turn + 1), expires=None),
+        )
         for entry in unseen
     ]
     return Transcript.of(replace(state, shelf=state.shelf.change(later)))

@@ -109,9 +109,7 @@ def _copied(reminder: Reminder, turn: int, cap: Trust) -> Reminder:
     provenance = reminder.provenance
     if RANK[provenance.trust] > RANK[cap]:
         provenance = replace(provenance, trust=cap)
-    return replace(
-        reminder, source="inherited", fired_at_turn=turn, meta=meta_for(provenance)
-    )
+    return replace(reminder, source="inherited", fired_at_turn=turn, meta=meta_for(provenance))
 
 
 def _name(payload: object) -> str:

@@ -51,9 +51,7 @@ class Injected(msgspec.Struct, frozen=True, gc=False):
         found.append(records.injected(self.reminder))
         if self.warned:
             producer = records.producer_label(self.reminder)
-            found.append(
-                records.warning("HARN-RMD-004", producer, _FOREVER, reminder_id=self.reminder.id)
-            )
+            found.append(records.warning("HARN-RMD-004", producer, _FOREVER, reminder_id=self.reminder.id))
         return tuple(found)
 
     @property
@@ -122,7 +120,7 @@ def warn_once(marks: Marks, code: str, producer: str) -> tuple[Marks, bool]:
 def withdraw(marks: Marks, gone: Iterable[Reminder], reason: str) -> Marks:
     """Note those that an append-only history still shows, so that one line can say they are off."""
     notes = tuple(
-        Withdrawn(reminder.id, reason, reminder.body)
+        Withdrawn(reminder.id, reason, reminder.body, reminder.trust)
         for reminder in gone
         if reminder.id in marks.standing
     )
@@ -137,7 +135,7 @@ class Selector(msgspec.Struct, frozen=True):
     dedupe_key: str | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, object]) -> Selector:
+    def of(cls, options: object) -> Selector:
         """The selector that `options` describe; blank means absent.
 
         Raises:

@@ -237,9 +237,7 @@ def _tidy_tags(tags: tuple[str, ...]) -> bool:
     return all(tag != "" and tag == tag.strip() for tag in tags)
 
 
-def _field_by_field(
-    rule: Producer, options: object, stamp: Payload, meta: Meta | None
-) -> Built:
+def _field_by_field(rule: Producer, options: object, stamp: Payload, meta: Meta | None) -> Built:
     if not isinstance(options, Mapping):
         whole = Problem(rule.shape_code, "", shown(options), f"must be an object, not {shown(options)}")
         raise DiagnosticError(rule.context, (whole,))

@@ -74,6 +74,7 @@ class Reminder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     def to_dict(self) -> Payload:
         """The JSON-ready payload, as it stands in `reminder` and `metadata` of its event."""
         payload: Payload = msgspec.to_builtins(self)
+        payload["tags"] = list(self.tags)
         return payload
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-
 from tidings.core.fire import refire
 from tidings.core.lifecycle import inject, post_turn, remove
 from tidings.core.records import Change
@@ -76,4 +75,3 @@ _STEPS: dict[str, Callable[[Transcript, Payload], Transcript]] = {
     "transcript.fired": refire,
 }
 """The kinds of the transcript topic."""
-

@@ -249,9 +249,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
         removals: list[Change] = [(old, None) for old in replaced]
         return self._after((*removals, (None, entry))), replaced
 
-    def entry(
-        self, seq: int, reminder: Reminder, event_id: str, event: Payload | None = None
-    ) -> Entry:
+    def entry(self, seq: int, reminder: Reminder, event_id: str, event: Payload | None = None) -> Entry:
         """The entry for `reminder`; its ttl counts from now, unless a later turn shows it first."""
         slot: Slot = reminder.id
         key: Slot | None = reminder.dedupe_key

@@ -59,6 +59,11 @@ def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def is_plain(text: str) -> bool:
+    """Whether `text` needs neither escaping nor neutralising: true of nearly every reminder."""
+    return "<" not in text and "&" not in text and ">" not in text and _SPECIAL.search(text) is None
+
+
 def neutralise(text: str) -> str:
     """`text` with every imitation of a framing tag made harmless: its bracket becomes `[`."""
     if _SPECIAL.search(text) is None:

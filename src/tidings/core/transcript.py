@@ -15,7 +15,7 @@ import msgspec
 
 from tidings.core.listing import Listing
 from tidings.core.messages import Message, MessageList
-from tidings.core.reminder import Payload, Reminder, read_payload
+from tidings.core.reminder import Payload, Reminder, Trust, read_payload
 from tidings.core.shelf import Entry, Shelf
 from tidings.errors import TranscriptError
 
@@ -31,9 +31,10 @@ class Withdrawn(msgspec.Struct, frozen=True):
     reminder_id: str
     reason: str
     body: str
+    trust: Trust = "operator"
 
 
-class Marks(msgspec.Struct, frozen=True, omit_defaults=True):
+class Marks(msgspec.Struct, frozen=True):
     """What the lifecycle remembers besides the events.
 
     `turn` is the last answered turn; `warned` holds the warnings given (one per session, code and
@@ -274,11 +275,10 @@ def _text_or_none(name: str, value: object) -> str | None:
 
 
 def _marks_to_dict(marks: Marks) -> Payload:
-    stored: Payload = msgspec.to_builtins(marks)
-    for name in ("warned", "standing"):
-        if name in stored:
-            stored[name] = sorted(getattr(marks, name))
-    return stored
+    stored: Payload = {"turn": marks.turn}
+    stored |= {name: sorted(getattr(marks, name)) for name in ("warned", "standing")}
+    stored["withdrawn"] = [msgspec.to_builtins(note) for note in marks.withdrawn]
+    return {name: value for name, value in stored.items() if value}
 
 
 def _read_marks(stored: object) -> Marks:

@@ -27,6 +27,7 @@ WAITING = 10_000
 
 Entry: TypeAlias = tuple[str, str, Payload]
 
+
 class Journal:
     """The active log with its waiting records."""
 
@@ -69,7 +70,6 @@ class Journal:
             _report("warning", f"the event log works again, {self.lost} records lost")
             self.error, self.lost = None, 0
             self.waiting.clear()
-
 
 
 def _report(level: str, message: str) -> None:

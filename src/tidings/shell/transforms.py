@@ -29,7 +29,7 @@ from tidings.shell.journal import write
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tidings.render.request import Request
+    from tidings.rendering.request import Request
 
 
 class ReminderOptions(TypedDict, total=False):
@@ -92,9 +92,7 @@ def admit_reminder(
         DuplicateReminderError: the sender's own id is pending with other content.
     """
     turn = lifecycle.stamp_turn(transcript)
-    built = build(
-        producer, options, id=new_id(), turn=turn, origin=origin, provider_id=provider_id
-    )
+    built = build(producer, options, id=new_id(), turn=turn, origin=origin, provider_id=provider_id)
     admitted = admit(built.reminder, grants)
     result = lifecycle.inject(transcript, admitted.reminder, new_id())
     noted = admitted.records if result.accepted else ()
@@ -181,9 +179,7 @@ def receive_handoff(
     trust: Trust = "operator",
 ) -> Inherited:
     """Seed a child transcript with inherited copies, before its first turn."""
-    result = inherit.receive(
-        child, envelope, sub_agent_id=sub_agent_id, new_id=new_id, trust=trust
-    )
+    result = inherit.receive(child, envelope, sub_agent_id=sub_agent_id, new_id=new_id, trust=trust)
     write(result.transcript, result.records, result.changes)
     return result
 

@@ -1,0 +1,171 @@
+"""Append-only placement: request N stays a byte prefix of request N+1 (decision 18).
+
+A reminder becomes its own trailing entry, is kept at its place beside the messages, and is not
+issued again while it stands there; one that was cleared or replaced since gets one line that says
+so. Needed where thinking blocks are bound to what stands before them, good for every cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tidings.core.fire import Shown, Unused
+from tidings.core.messages import Message
+from tidings.core.reminder import Payload, Reminder
+from tidings.core.transcript import Withdrawn
+from tidings.errors import PlacementError
+from tidings.rendering.pieces import Wire
+from tidings.rendering.plan import Candidates, framed, quoted, within_budget
+from tidings.rendering.request import Issued
+from tidings.rendering.route import Route
+
+_EXCERPT = 60
+
+
+class Appended(msgspec.Struct, frozen=True, kw_only=True):
+    """The messages with everything issued at its place, and what is new."""
+
+    messages: list[Message]
+    issued: tuple[Issued, ...]
+    shown: tuple[Shown, ...] = ()
+    unused: tuple[Unused, ...] = ()
+    deferred: tuple[str, ...] = ()
+    announced: frozenset[str] = frozenset()
+
+
+def append(
+    route: Route,
+    wire: Wire,
+    messages: Sequence[Message],
+    found: Candidates,
+    issued: Sequence[Issued],
+) -> Appended:
+    """Weave in what was issued and add what is new at the end.
+
+    Raises:
+        PlacementError: the issued entries do not fit these messages.
+    """
+    _check(route, messages, issued)
+    standing = {i for entry in issued for i in entry.reminder_ids}
+    fresh = [reminder for reminder in found.reminders if reminder.id not in standing]
+    gone = [note for note in found.withdrawn if note.reminder_id in standing]
+    kept, deferred = within_budget(fresh)
+    reason = wire.closed(messages) if kept or gone else None
+    if reason is not None:
+        unused = tuple(Unused(r.id, "capability_mismatch", reason) for r in kept)
+        return Appended(
+            messages=weave(messages, issued), issued=tuple(issued), unused=unused, deferred=deferred
+        )
+    entries = _entries(route, wire, messages, kept, gone)
+    everything = (*issued, *(entry for entry, _ in entries))
+    return Appended(
+        messages=weave(messages, everything),
+        issued=everything,
+        shown=tuple(Shown(i, role) for entry, role in entries for i in entry.reminder_ids),
+        deferred=deferred,
+        announced=frozenset(note.reminder_id for note in gone),
+    )
+
+
+def operator_role(route: Route, messages: Sequence[Message]) -> str:
+    """The role in which an operator's trailing entry is honoured on this route."""
+    if route.prefers_role_developer:
+        return "developer"
+    if not route.mid_conversation_system or route.wire == "gemini":
+        return "user"
+    return "user" if route.wire == "anthropic" and not messages else "system"
+
+
+def _entries(
+    route: Route,
+    wire: Wire,
+    messages: Sequence[Message],
+    kept: Sequence[Reminder],
+    gone: Sequence[Withdrawn],
+) -> list[tuple[Issued, str]]:
+    """At most one entry in the user's voice and one in the operator's, in this order."""
+    role = operator_role(route, messages)
+    texts: dict[str, list[str]] = {"user": [], role: []}
+    ids: dict[str, list[str]] = {"user": [], role: []}
+    for note in gone:
+        voice = "user" if note.trust == "external" else role
+        texts[voice].append(_withdrawal(route, voice, note))
+    for reminder in kept:
+        external = reminder.trust == "external"
+        voice = "user" if external else role
+        text = quoted(reminder) if external else _framed(route, voice, reminder.body)
+        texts[voice].append(text)
+        ids[voice].append(reminder.id)
+    return [
+        (_placed(route, wire, messages, voice, texts[voice], tuple(ids[voice])), voice)
+        for voice in texts
+        if texts[voice]
+    ]
+
+
+def _placed(
+    route: Route,
+    wire: Wire,
+    messages: Sequence[Message],
+    voice: str,
+    texts: list[str],
+    ids: tuple[str, ...],
+) -> Issued:
+    """A message of its own; on Gemini parts of the last content, which is the same turn."""
+    if route.wire == "gemini" and messages:
+        part: Payload = {"text": "\n\n".join(texts)}
+        return Issued(at=len(messages) - 1, place="part", content=part, reminder_ids=ids)
+    content = wire.message(voice, texts)
+    return Issued(at=len(messages), place="message", content=content, reminder_ids=ids)
+
+
+def _framed(route: Route, voice: str, body: str) -> str:
+    tagged = voice == "user" or route.prefers_xml_scaffolding
+    return framed("system_xml" if tagged else "system_text", body)
+
+
+def _withdrawal(route: Route, voice: str, note: Withdrawn) -> str:
+    line = " ".join(note.body.split())
+    excerpt = line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
+    why = "was replaced by a newer one" if note.reason == "replaced" else "no longer applies"
+    return _framed(route, voice, f'An earlier reminder {why}: "{excerpt}"')
+
+
+def weave(messages: Sequence[Message], issued: Sequence[Issued]) -> list[Message]:
+    """`messages` with each issued entry at its place."""
+    before: dict[int, list[Payload]] = {}
+    inside: dict[int, list[Payload]] = {}
+    for entry in issued:
+        (before if entry.place == "message" else inside).setdefault(entry.at, []).append(entry.content)
+    if not before and not inside:
+        return list(messages)
+    woven: list[Message] = []
+    for index, message in enumerate(messages):
+        woven += before.get(index, ())
+        parts = inside.get(index)
+        woven.append(message if parts is None else _with_parts(message, parts))
+    return [*woven, *before.get(len(messages), ())]
+
+
+def _with_parts(message: Message, parts: list[Payload]) -> Message:
+    own = message.get("parts")
+    return {**message, "parts": [*(own if isinstance(own, (list, tuple)) else ()), *parts]}
+
+
+def _check(route: Route, messages: Sequence[Message], issued: Sequence[Issued]) -> None:
+    for entry in issued:
+        if entry.at > len(messages) or (entry.place == "part" and entry.at == len(messages)):
+            raise PlacementError(
+                f"an issued entry stands at {entry.at}, but there are only {len(messages)} messages; "
+                "after compaction start anew with issued=()"
+            )
+        follows = messages[entry.at] if entry.at < len(messages) else None
+        role = entry.content.get("role")
+        answered = follows is None or follows.get("role") == "assistant"
+        if route.wire == "anthropic" and role == "system" and not answered:
+            raise PlacementError(
+                f"messages[{entry.at}] follows a mid-conversation system entry and must be the "
+                "assistant's; append the model's answer first, or start anew with issued=()"
+            )

@@ -1,0 +1,64 @@
+"""OpenAI Responses: `instructions` and `input` items; developer items at the front.
+
+Items are replayed untouched and in order: reasoning, function calls and their outputs keep their
+neighbours. With `previous_response_id` the server keeps history, so what is sent stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidings.core.messages import Message
+from tidings.core.reminder import Payload
+from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined
+from tidings.rendering.plan import Fragment
+
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "computer_call")
+
+
+class OpenAIResponses:
+    """The Responses wire."""
+
+    def body(
+        self,
+        system: Sequence[Piece],
+        messages: Sequence[Message],
+        developer: Sequence[str] = (),
+        blocks: Sequence[Fragment] = (),
+        breakpoints: int = 0,  # noqa: ARG002  this wire has no marks
+    ) -> Payload:
+        """`instructions` (when there are any) and `input`."""
+        body: Payload = {"instructions": joined(system)} if system else {}
+        reminders: list[Message] = [self.message("developer", [text]) for text in developer]
+        body["input"] = [*reminders, *_with_blocks(messages, [f.text for f in blocks])]
+        return body
+
+    def closed(self, messages: Sequence[Message]) -> str | None:
+        """Open unless the last item is the model's, or a call still waits for its output."""
+        if not messages:
+            return None
+        last = messages[-1]
+        if last.get("role") == "assistant" or last.get("type") in ("reasoning", *_CALLS):
+            return "the last item is the model's: its tool calls or its answer stand open"
+        called = {m.get("call_id") for m in messages if m.get("type") in _CALLS}
+        answered = {m.get("call_id") for m in messages if str(m.get("type")).endswith("_output")}
+        return "a tool call waits for its output" if called - answered else None
+
+    def message(self, role: str, texts: Sequence[str]) -> Payload:
+        """A message item with one text part each."""
+        content = [{"type": "input_text", "text": text} for text in texts]
+        return {"type": "message", "role": role, "content": content}
+
+
+def _with_blocks(messages: Sequence[Message], texts: list[str]) -> list[Message]:
+    if not texts:
+        return list(messages)
+    blocks = [{"type": "input_text", "text": text} for text in texts]
+    index = first_plain_user(messages)
+    if index is None:
+        return [{"type": "message", "role": "user", "content": blocks}, *messages]
+    message = messages[index]
+    own = block_list(message.get("content"))
+    if own is None:
+        own = [{"type": "input_text", "text": message.get("content") or ""}]
+    return [*messages[:index], {**message, "content": [*blocks, *own]}, *messages[index + 1 :]]

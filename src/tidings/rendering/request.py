@@ -1,0 +1,55 @@
+"""The request that rendering gives: the vendor's body, and what became of each reminder."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from tidings.core.fire import Shot, Shown, Unused, Warned
+from tidings.core.reminder import Payload
+
+Placement: TypeAlias = Literal["seed", "append_only"]
+
+
+class Issued(msgspec.Struct, frozen=True, kw_only=True):
+    """An append-only entry at its place beside the messages; JSON-ready for storing.
+
+    It stands before `messages[at]` as a message of its own, or as a last part of `messages[at]`.
+    """
+
+    at: int
+    place: Literal["message", "part"]
+    content: Payload
+    reminder_ids: tuple[str, ...] = ()
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A rendered request. `body` holds what rendering decides: merge it with model and settings.
+
+    `fired` are the reminders in it, `dropped` those it could not use, `deferred` external ones that
+    wait for the next because of the size budget; `issued` goes into the next append-only `render`.
+    """
+
+    route: str
+    placement: Placement
+    body: Payload
+    fired: tuple[Shown, ...] = ()
+    dropped: tuple[Unused, ...] = ()
+    issued: tuple[Issued, ...] = ()
+    deferred: tuple[str, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    announced: frozenset[str] = frozenset()
+
+    @property
+    def shot(self) -> Shot:
+        """What `mark_fired` writes after the answer."""
+        standing = frozenset(i for issued in self.issued for i in issued.reminder_ids)
+        return Shot(
+            placement=self.placement,
+            shown=self.fired,
+            unused=self.dropped,
+            warnings=self.warnings,
+            standing=standing,
+            announced=self.announced,
+        )
