@@ -240,7 +240,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             elif entry.held:
                 table.schedule(entry)
             newer = Shelf(table, self.size, finite, self.passes, self.horizon, self.scopes, age)
-            if age:
+            if table is self.table:
                 self.newer, self.undo = newer, ((entry, old),)
         return newer, same
 
@@ -349,7 +349,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             self.scopes | {e.slot[0] for e in added if e.rank == 0},
             age,
         )
-        if age:
+        if table is self.table:
             self.newer, self.undo = newer, _inverse(changes)
         return newer
 

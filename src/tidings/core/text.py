@@ -2,14 +2,19 @@
 
 `neutralise` finds tags that imitate our own framing, however they are written (case, attributes,
 invisible or look-alike characters, entities, white space), and turns their bracket into `[`. It
-never removes text, so a tag that is split around another cannot be put together by it.
-`scrub` offers the same for tool results and file reads.
+never removes text, so a tag that is split around another cannot be put together by it. What cannot
+be told from a tag is taken for one: `List<System>` becomes `List[System>`, while `<system_error>`,
+`<System.String>`, `a < b` and HTML stay. `scrub` offers the same for tool results and file reads.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
 
 FRAMING_TAGS = (
     "system-reminder",
@@ -25,26 +30,49 @@ FRAMING_TAGS = (
     "task-notification",
     "hook-prompt",
     "tidings",
+    "start-of-turn",
+    "end-of-turn",
 )
 """Tag names that claim operator authority; `-`, `_`, a space or nothing may join their words."""
 
-_BRACKETS = "<＜﹤‹〈⟨˂ᐸ❮❬⧼≺〈"
-_ENTITIES = r"&(?:amp;)*(?:lt|LT|#0*60|#[xX]0*3[cC]);?"
-_BLANKS = frozenset("\u2800\u3164\u115f\u1160\uffa0\u034f\u17b4\u17b5")
 _LOOKALIKES = {
-    "a": "аɑα", "c": "сϲ", "d": "ԁɗ", "e": "еєɛ℮", "g": "ɡ", "h": "һհн", "i": "іıɩιɪ", "k": "кκ",
-    "l": "ӏǀ", "m": "мｍ", "n": "пոη", "o": "оοσօ", "p": "рρ", "r": "гʀɾ", "s": "ѕꜱ", "t": "тτ",
-    "u": "υս", "v": "ѵν", "x": "хχ", "y": "уүʏγ", "-": "‐‑‒–—―−﹣－·_",
+    "<": "‹〈⟨˂ᐸ❮❬⧼≺〈≮", "/": "⁄∕⧸╱", "|": "∣│❘", "-": "‐‑‒–—―−⁃˗·_▁",
+    "a": "аɑαᴀ", "c": "сϲᴄ", "d": "ԁɗᴅ", "e": "еєɛ℮ҽᴇ", "f": "ꜰ", "g": "ɡɢ", "h": "һհнʜ",
+    "i": "іıɩιɪꙇ", "k": "кκᴋ", "l": "ӏǀʟ", "m": "мᴍ", "n": "пոηɴ", "o": "оοσօᴏ", "p": "рρᴘ",
+    "r": "гʀɾᴦ", "s": "ѕꜱƽ", "t": "тτᴛ", "u": "υսᴜ", "v": "ѵνᴠ", "x": "хχ", "y": "уүʏγყ",
 }  # fmt: skip
 _CONFUSABLE = str.maketrans({odd: plain for plain, odds in _LOOKALIKES.items() for odd in odds})
-_BRACKET = rf"[{re.escape(_BRACKETS)}]|{_ENTITIES}"
-_SPECIAL = re.compile(rf"(?P<seam><!\[CDATA\[|\]\]>)|{_BRACKET}")
+_BLANKS = frozenset("\u2800\u3164\u115f\u1160\uffa0\u034f\u17b4\u17b5")
+_TAG_CHARACTERS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
+"""Unicode's invisible copy of ASCII: noise to one model, letters to another."""
+
+_SUSPECT = re.compile(f"[<＜﹤{_LOOKALIKES['<']}&＆﹠\U000e003c\U000e0026]")
+"""Without one of these there is no tag."""
+
+_NAMED = {
+    "lt": "<", "gt": ">", "amp": "&", "nbsp": " ", "shy": "", "nvlt": "<", "lang": "<", "langle": "<",
+    "lsaquo": "<", "sol": "/", "bsol": "\\", "excl": "!", "quest": "?", "vert": "|", "verbar": "|",
+    "hyphen": "-", "dash": "-", "ndash": "-", "mdash": "-", "minus": "-", "lowbar": "-", "num": "#",
+    "semi": ";", "tab": " ", "newline": " ", "ensp": " ", "emsp": " ", "thinsp": " ", "zwj": "",
+    "zwnj": "", "zerowidthspace": "", "nobreak": "", "lrm": "", "rlm": "",
+}  # fmt: skip
+"""The named entities that can stand in a tag, as their folded meaning."""
+
+_ENTITY = re.compile(
+    r"&(?:(?:amp|#0*38|#x0*26);?)*"  # however often it was encoded
+    r"(?:#0*(?P<decimal>\d{1,7})(?!\d)|#x0*(?P<hex>[\da-f]{1,6})(?![\da-f])"
+    rf"|(?P<name>{'|'.join(sorted(_NAMED, key=len, reverse=True))})(?=;)|(?P<legacy>lt|gt|amp|nbsp|shy));?"
+)
+_DEPTH = 4
+"""How often entities that are built from entities are resolved."""
+
+_SEAM = re.compile(r"<!\[cdata\[|\]\]>")
 
 
 def _loosely(name: str) -> str:
     """A pattern for a tag name whose letters may be spaced out and whose words may be joined."""
     words = (" *".join(word) for word in name.split("-"))
-    return "[ -]*".join(words) + ("(?![a-z0-9])" if "-" in name else "(?![a-z0-9-])")
+    return "[ -]*".join(words) + ("(?![a-z0-9])" if "-" in name else r"(?![a-z0-9-]|\.[a-z])")
 
 
 _FRAMING = re.compile(
@@ -61,15 +89,17 @@ def escape(text: str) -> str:
 
 def is_plain(text: str) -> bool:
     """Whether `text` needs neither escaping nor neutralising: true of nearly every reminder."""
-    return "<" not in text and "&" not in text and ">" not in text and _SPECIAL.search(text) is None
+    return ">" not in text and _SUSPECT.search(text) is None
 
 
 def neutralise(text: str) -> str:
     """`text` with every imitation of a framing tag made harmless: its bracket becomes `[`."""
-    if _SPECIAL.search(text) is None:
+    if _SUSPECT.search(text) is None:
         return text
-    shadow, origin = _shadow(text)
-    hits = [origin[match.start()] for match in _FRAMING.finditer(shadow)]
+    hits = _imitations(text)
+    read = text.translate(_TAG_CHARACTERS)
+    if read != text:
+        hits = {**hits, **_imitations(read)}
     return _replace(text, hits) if hits else text
 
 
@@ -77,48 +107,90 @@ scrub = neutralise
 """For tool results and file contents: the same neutralising, under the name users look for."""
 
 
-def _shadow(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """What a reader would take `text` for, and where each of its characters came from."""
-    shadow: list[str] = []
-    origin: list[tuple[int, int]] = []
-    position = 0
-    while position < len(text):
-        special = _SPECIAL.match(text, position)
-        end = special.end() if special else position + 1
-        folded = _fold(text[position]) if special is None else "" if special["seam"] else "<"
-        shadow.append(folded)
-        origin.extend([(position, end)] * len(folded))
-        position = end
-    return "".join(shadow), origin
+class _Shadow(msgspec.Struct, frozen=True):
+    """What a reader would take a text for, and where each of its characters came from."""
+
+    text: str
+    origin: list[tuple[int, int]]
 
 
+def _imitations(text: str) -> dict[tuple[int, int], str]:
+    """Where a framing tag's bracket stands, and what to write there."""
+    shadow = _folded(text)
+    for _ in range(_DEPTH):
+        if "&" in shadow.text:
+            shadow = _reread(shadow, _ENTITY, _decoded)
+    shadow = _reread(shadow, _SEAM, lambda _: "")
+    found = [match.start() for match in _FRAMING.finditer(shadow.text)]
+    # A `[` behind `<![CDATA` would make a seam of it, and close the gap around it.
+    return {
+        shadow.origin[at]: "(" if shadow.text.endswith("<![cdata", 0, at) else "[" for at in found
+    }
+
+
+def _folded(text: str) -> _Shadow:
+    letters = [_fold(character) for character in text]
+    origin = [(at, at + 1) for at, folded in enumerate(letters) for _ in folded]
+    return _Shadow("".join(letters), origin)
+
+
+@lru_cache(maxsize=4096)
 def _fold(character: str) -> str:
     """The plain lower-case letters a character looks like; nothing for an invisible one."""
     if character.isspace():
         return " "
     if character in _BLANKS:
         return ""
-    plain = unicodedata.normalize("NFKD", character).casefold().translate(_CONFUSABLE)
+    plain = unicodedata.normalize("NFKD", character.translate(_CONFUSABLE))
+    plain = plain.casefold().translate(_CONFUSABLE)
     return "".join(c for c in plain if unicodedata.category(c)[0] not in "MCZ")
 
 
-def _replace(text: str, hits: list[tuple[int, int]]) -> str:
+def _reread(shadow: _Shadow, pattern: re.Pattern[str], meaning: Callable[[re.Match[str]], str]) -> _Shadow:
+    """`shadow` with each match read as its `meaning`."""
+    letters: list[str] = []
+    origin: list[tuple[int, int]] = []
+    last = 0
+    for match in pattern.finditer(shadow.text):
+        start, end = match.span()
+        meant = meaning(match)
+        letters += (shadow.text[last:start], meant)
+        origin += shadow.origin[last:start]
+        origin += [(shadow.origin[start][0], shadow.origin[end - 1][1])] * len(meant)
+        last = end
+    letters.append(shadow.text[last:])
+    return _Shadow("".join(letters), origin + shadow.origin[last:])
+
+
+def _decoded(entity: re.Match[str]) -> str:
+    name = entity["name"] or entity["legacy"]
+    if name is not None:
+        return _NAMED[name]
+    code = int(entity["decimal"]) if entity["decimal"] else int(entity["hex"], 16)
+    return _fold(chr(code)) if code <= 0x10FFFF else ""
+
+
+def _replace(text: str, hits: dict[tuple[int, int], str]) -> str:
     parts: list[str] = []
     last = 0
-    for start, end in hits:
-        parts += (text[last:start], "[")
+    for (start, end), bracket in sorted(hits.items()):
+        parts += (text[last:start], bracket)
         last = end
     return "".join((*parts, text[last:]))
 
 
 def truncate(text: str, limit: int) -> str:
-    """At most `limit` bytes of `text` in UTF-8, closed by a mark that says what was cut."""
+    """At most `limit` bytes of `text` in UTF-8, closed by a mark that says what was cut.
+
+    The mark is left out where not even the mark would fit.
+    """
     data = text.encode()
     if len(data) <= limit:
         return text
     mark = f"\n[truncated by tidings: {len(data)} bytes, limit {limit}]"
-    kept = data[: max(0, limit - len(mark))].decode(errors="ignore")
-    return kept + mark
+    if len(mark) > limit:
+        mark = ""
+    return data[: limit - len(mark)].decode(errors="ignore") + mark
 
 
 def quote(text: str) -> str:

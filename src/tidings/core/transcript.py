@@ -215,11 +215,14 @@ def entry_event(shelf: Shelf, entry: Entry) -> Payload:
 
 
 def _mirrored(event: Payload, reminder: Reminder) -> Payload:
-    fresh = reminder.to_dict()
+    """Both copies of a stored payload with what the lifecycle changes: ttl and turn."""
+    fresh: Payload = {"fired_at_turn": reminder.fired_at_turn}
+    if reminder.ttl_turns is not None:
+        fresh["ttl_turns"] = reminder.ttl_turns
     changed: Payload = {}
     for name in ("reminder", "metadata"):
         stored = event.get(name)
-        changed[name] = {**stored, **fresh} if isinstance(stored, Mapping) else dict(fresh)
+        changed[name] = {**stored, **fresh} if isinstance(stored, Mapping) else reminder.to_dict()
     return changed
 
 
