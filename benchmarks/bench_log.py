@@ -153,8 +153,10 @@ def _durable_seconds(path: Path, durability: Durability, rows: int) -> float:
 
 
 async def _produce(log: SqliteLog, rows: int) -> float:
+    lives = list(_lives(rows // PRODUCERS))
+
     async def producer() -> None:
-        for kind, payload in _lives(rows // PRODUCERS):
+        for kind, payload in lives:
             await log.append_durable("live", kind, payload)
 
     started = time.perf_counter()

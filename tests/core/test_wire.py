@@ -23,7 +23,7 @@ MCP_EXAMPLE = {
 
 
 def test_the_mcp_example_of_the_specification_becomes_a_reminder() -> None:
-    made = build("mcp", from_wire(MCP_EXAMPLE, "mcp"), id="x", origin="files").reminder
+    made = build("mcp", from_wire(MCP_EXAMPLE, "mcp"), id="x", origin="files")
     assert (made.id, made.dedupe_key, made.ttl_turns) == (
         MCP_EXAMPLE["id"],
         "file_changed:src/lib.rs",

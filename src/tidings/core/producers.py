@@ -9,6 +9,7 @@ field by field, which normalises it or explains it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -16,10 +17,11 @@ import msgspec
 from tidings.core.reminder import (
     PROPAGATE,
     ROLE_HINTS,
-    Meta,
     Payload,
+    Propagate,
     Provenance,
     Reminder,
+    RoleHint,
     Source,
     Trust,
     meta_for,
@@ -78,13 +80,6 @@ PRODUCERS: dict[ProducerName, Producer] = {
 
 UNKNOWN_KEY = "HARN-RMD-001"
 _SHOWN = 80
-
-
-class Built(msgspec.Struct, frozen=True):
-    """A reminder that passed the gate, and the names of unknown fields that were left aside."""
-
-    reminder: Reminder
-    ignored: tuple[str, ...] = ()
 
 
 class _Wrong(Exception):
@@ -175,12 +170,19 @@ FIELDS: tuple[Field, ...] = (
 OPTION_FIELDS = frozenset(field.name for field in FIELDS if not field.wire)
 ALL_FIELDS = frozenset(field.name for field in FIELDS)
 
-_DEFAULTS: Payload = {
-    "tags": (),
-    "preserve_on_compact": False,
-    "propagate": "session",
-    "role_hint": "system",
-}
+_convert = msgspec.convert
+
+
+class _Options(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
+    """The options as msgspec reads them at once; the defaults of the specification."""
+
+    body: str
+    tags: tuple[str, ...] = ()
+    dedupe_key: str | None = None
+    ttl_turns: int | None = None
+    preserve_on_compact: bool = False
+    propagate: Propagate = "session"
+    role_hint: RoleHint = "system"
 
 
 def build(
@@ -191,7 +193,7 @@ def build(
     turn: int = 0,
     origin: str | None = None,
     provider_id: str | None = None,
-) -> Built:
+) -> Reminder:
     """The reminder that `options` describe, stamped by the caller.
 
     A wire producer may choose its own `id`; its `fired_at_turn` and `_meta` are checked, never used.
@@ -200,60 +202,73 @@ def build(
         DiagnosticError: with every problem, `.code` being the first in field order.
     """
     rule = PRODUCERS[producer]
-    stamp: Payload = {"id": id, "source": rule.source, "fired_at_turn": turn}
-    meta = _meta(rule, origin, provider_id)
-    if type(options) is dict and options.keys() <= OPTION_FIELDS:
-        fast = _at_once(options, stamp, meta)
-        if fast is not None and (not rule.wire_fields or fast.body == fast.body.strip()):
-            return Built(fast)
-    return _field_by_field(rule, options, stamp, meta)
-
-
-def _meta(rule: Producer, origin: str | None, provider_id: str | None) -> Meta | None:
-    if rule.trust == "operator" and origin is None and provider_id is None:
-        return None
-    return meta_for(Provenance(trust=rule.trust, origin=origin, provider_id=provider_id))
-
-
-def _at_once(options: Mapping[str, object], stamp: Payload, meta: Meta | None) -> Reminder | None:
-    """The reminder, when msgspec takes the options as they are and nothing needs trimming."""
     try:
-        reminder = msgspec.convert({**_DEFAULTS, **options, **stamp, "_meta": meta}, Reminder)
-    except msgspec.ValidationError:
-        return None
-    tidy = (
-        not reminder.body.isspace()
-        and reminder.body != ""
-        and ((ttl := reminder.ttl_turns) is None or ttl > 0)
-        and ((key := reminder.dedupe_key) is None or (key != "" and key == key.strip()))
-        and (not reminder.tags or _tidy_tags(reminder.tags))
+        read = _convert(options, _Options)
+    except (msgspec.ValidationError, TypeError):
+        read, id = _read_slowly(rule, options, id)
+    body, key, tags, ttl = read.body, read.dedupe_key, read.tags, read.ttl_turns
+    if (
+        not body
+        or body.isspace()
+        or (ttl is not None and ttl < 1)
+        or (key is not None and (not key or key != key.strip()))
+        or (tags and not _tidy_tags(tags))
+        or (rule.wire_fields and body != body.strip())
+    ):
+        read, id = _read_slowly(rule, options, id)
+        body, key, tags, ttl = read.body, read.dedupe_key, read.tags, read.ttl_turns
+    meta = None
+    if rule.trust != "operator" or origin is not None or provider_id is not None:
+        meta = meta_for(Provenance(rule.trust, origin, provider_id))
+    return Reminder(
+        id=id,
+        tags=tags,
+        dedupe_key=key,
+        ttl_turns=ttl,
+        preserve_on_compact=read.preserve_on_compact,
+        propagate=read.propagate,
+        role_hint=read.role_hint,
+        source=rule.source,
+        body=body,
+        fired_at_turn=turn,
+        meta=meta,
     )
-    return reminder if tidy else None
 
 
+def ignored_fields(producer: ProducerName, options: Mapping[str, object]) -> tuple[str, ...]:
+    """The unknown fields that a tolerant producer's options hold: to be noted (decision 10)."""
+    if PRODUCERS[producer].unknown == "reject":
+        return ()
+    return tuple(sorted(str(name) for name in options if name not in ALL_FIELDS))
+
+
+@lru_cache(maxsize=1024)
 def _tidy_tags(tags: tuple[str, ...]) -> bool:
-    if len(tags) > 1 and len(set(tags)) != len(tags):
-        return False
-    return all(tag != "" and tag == tag.strip() for tag in tags)
+    return all(tags) and tuple(dict.fromkeys(tag.strip() for tag in tags)) == tags
 
 
-def _field_by_field(rule: Producer, options: object, stamp: Payload, meta: Meta | None) -> Built:
+def _read_slowly(rule: Producer, options: object, id: str) -> tuple[_Options, str]:
+    values, chosen = _field_by_field(rule, options, id)
+    return _convert(values, _Options), chosen
+
+
+def _field_by_field(rule: Producer, options: object, id: str) -> tuple[Payload, str]:
+    """The normalised options and the id; or every problem at once."""
     if not isinstance(options, Mapping):
-        whole = Problem(rule.shape_code, "", shown(options), f"must be an object, not {shown(options)}")
-        raise DiagnosticError(rule.context, (whole,))
+        fix = f"must be an object, not {shown(options)}"
+        raise DiagnosticError(rule.context, (Problem(rule.shape_code, "", shown(options), fix),))
     present = {name: value for name, value in options.items() if value is not None}
     values, problems = _check_fields(rule, present)
     known = ALL_FIELDS if rule.wire_fields else OPTION_FIELDS
-    unknown = tuple(sorted(str(name) for name in options if name not in known))
-    if unknown and rule.unknown == "reject":
+    unknown = sorted(str(name) for name in options if name not in known)
+    if rule.unknown == "reject":
         problems += [_unknown_key(rule, name, known) for name in unknown]
     if problems:
         raise DiagnosticError(rule.context, tuple(problems))
     if rule.wire_fields:
         values["body"] = str(values["body"]).strip()
-    chosen = {**_DEFAULTS, **values, **stamp}
-    reminder = msgspec.convert({**chosen, "id": values.get("id", stamp["id"]), "_meta": meta}, Reminder)
-    return Built(reminder, unknown)
+    chosen = str(values.get("id", id))
+    return {name: value for name, value in values.items() if name in OPTION_FIELDS}, chosen
 
 
 def _check_fields(rule: Producer, present: Payload) -> tuple[Payload, list[Problem]]:
@@ -269,7 +284,6 @@ def _check_fields(rule: Producer, present: Payload) -> tuple[Payload, list[Probl
             values[field.name] = field.check(value)
         except _Wrong as wrong:
             problems.append(_problem(rule, field, value, str(wrong)))
-    values.pop("_meta", None)
     return values, problems
 
 

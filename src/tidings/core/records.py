@@ -94,14 +94,14 @@ def deduped(replaced: tuple[Reminder, ...], by: Reminder) -> Record:
 
 def expired(reminder: Reminder, reason: str, **more: object) -> Record:
     """A reminder left: `reason` is ttl, compaction or cleared."""
-    return record(
-        "expired",
-        reminder_id=reminder.id,
-        reason=reason,
-        dedupe_key=reminder.dedupe_key,
-        tags=list(reminder.tags),
+    payload = {
+        "reminder_id": reminder.id,
+        "reason": reason,
+        "dedupe_key": reminder.dedupe_key,
+        "tags": list(reminder.tags),
         **more,
-    )
+    }
+    return Record("transcript.reminder.expired", payload)
 
 
 def dropped(reminder_id: str, reason: str, **more: object) -> Record:
@@ -111,13 +111,13 @@ def dropped(reminder_id: str, reason: str, **more: object) -> Record:
 
 def fired(reminder_id: str, turn: int, rendered_role: str, placement: str) -> Record:
     """A reminder was in an answered request."""
-    return record(
-        "fired",
-        reminder_id=reminder_id,
-        turn_number=turn,
-        rendered_role=rendered_role,
-        placement=placement,
-    )
+    payload: Payload = {
+        "reminder_id": reminder_id,
+        "turn_number": turn,
+        "rendered_role": rendered_role,
+        "placement": placement,
+    }
+    return Record("transcript.reminder.fired", payload)
 
 
 def inherited(reminder: Reminder, sub_agent_id: str | None) -> Record:

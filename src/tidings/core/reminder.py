@@ -25,7 +25,7 @@ Payload: TypeAlias = dict[str, object]
 """A JSON object."""
 
 
-class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Who sent a reminder, as its receiving adapter saw it (`_meta.tidings`), never as it claims."""
 
     trust: Trust = "operator"

@@ -123,9 +123,7 @@ def _imitations(text: str) -> dict[tuple[int, int], str]:
     shadow = _reread(shadow, _SEAM, lambda _: "")
     found = [match.start() for match in _FRAMING.finditer(shadow.text)]
     # A `[` behind `<![CDATA` would make a seam of it, and close the gap around it.
-    return {
-        shadow.origin[at]: "(" if shadow.text.endswith("<![cdata", 0, at) else "[" for at in found
-    }
+    return {shadow.origin[at]: "(" if shadow.text.endswith("<![cdata", 0, at) else "[" for at in found}
 
 
 def _folded(text: str) -> _Shadow:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from tidings.errors import LogUsageError
+from tidings.log.record import decode_payloads
 
 MAX_NAME = 512
-MAX_DEPTH = 128
-MAX_PAYLOAD_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 256
+MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
@@ -36,6 +37,11 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     occurred_at_ms: int
 
 
+def payloads_of(entries: Sequence[Entry]) -> list[dict[str, object]]:
+    """Decode the payloads again, as every reader will get them."""
+    return decode_payloads(",".join([entry.payload for entry in entries]), len(entries))
+
+
 def now_ms() -> int:
     """Read the system clock in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
@@ -47,7 +53,14 @@ def entry_of(topic: str, kind: str, payload: Mapping[str, object], now: int) -> 
     Raises:
         LogUsageError: a bad topic or kind, or a payload that JSON cannot hold.
     """
-    return Entry(check_name("topic", topic), check_name("kind", kind), encode(payload), now)
+    try:
+        named = _are_names(topic, kind)
+    except TypeError:
+        named = False
+    if not named:
+        check_name("topic", topic)
+        check_name("kind", kind)
+    return Entry(topic, kind, encode(payload), now)
 
 
 def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
@@ -65,7 +78,7 @@ def check_name(field: str, value: object) -> str:
     Raises:
         LogUsageError: it cannot.
     """
-    if not isinstance(value, str) or not _is_name(value):
+    if not isinstance(value, str) or _NAME.fullmatch(value) is None:
         raise LogUsageError(
             f"{field} is {value!r:.80}; give 1 to {MAX_NAME} characters "
             "without whitespace or control characters"
@@ -105,7 +118,7 @@ def encode(payload: Mapping[str, object]) -> str:
     except _ENCODING_ERRORS as error:
         where = _offender("payload", payload)
         raise LogUsageError(f"{where} cannot be stored as JSON: {error}") from error
-    if encoded.count(b"[") + encoded.count(b"{") > MAX_DEPTH and _depth(encoded) > MAX_DEPTH:
+    if len(encoded) > 2 * MAX_DEPTH and _depth(encoded) > MAX_DEPTH:
         raise LogUsageError(f"payload is nested more than {MAX_DEPTH} deep; flatten it")
     if len(encoded) > MAX_PAYLOAD_BYTES:
         raise LogUsageError(
@@ -132,12 +145,15 @@ def _dict_of(payload: object) -> dict[object, object]:
 
 
 @lru_cache(maxsize=4096)
-def _is_name(value: str) -> bool:
-    return _NAME.fullmatch(value) is not None
+def _are_names(topic: str, kind: str) -> bool:
+    """Remember the pairs that passed, because the same few come all the time."""
+    return _NAME.fullmatch(topic) is not None and _NAME.fullmatch(kind) is not None
 
 
 def _depth(encoded: bytes) -> int:
-    """Count how deep JSON nests; what is read back later must not exhaust a reader's stack."""
+    """Count how deep JSON nests, beyond `MAX_DEPTH`: readers must not exhaust their stack."""
+    if encoded.count(b"[") + encoded.count(b"{") <= MAX_DEPTH:
+        return 0
     depth = deepest = 0
     for byte in _STRING.sub(b"", encoded):
         depth += (byte in b"[{") - (byte in b"]}")

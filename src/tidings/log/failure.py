@@ -16,9 +16,7 @@ _FIXES: dict[int, str] = {
     sqlite3.SQLITE_READONLY: "the file or its directory is read-only; make both writable",
     sqlite3.SQLITE_PERM: "the file may not be accessed; make it readable and writable",
     sqlite3.SQLITE_AUTH: "the file may not be accessed; make it readable and writable",
-    sqlite3.SQLITE_CANTOPEN: (
-        "the file cannot be opened; check that its directory exists and is writable"
-    ),
+    sqlite3.SQLITE_CANTOPEN: ("the file cannot be opened; check that its directory exists and is writable"),
     sqlite3.SQLITE_BUSY: "another process holds the write lock; end it or wait, then try again",
     sqlite3.SQLITE_LOCKED: "another process holds the write lock; end it or wait, then try again",
     sqlite3.SQLITE_IOERR: "the disk failed or is full; check it and append again",

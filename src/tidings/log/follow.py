@@ -18,13 +18,18 @@ from tidings.errors import LogUnavailableError, SubscriberLaggedError
 from tidings.log.record import LogRecord
 from tidings.log.wake import Bell
 
+FIRST_PAGE = 16
+LARGEST_PAGE = 256
+PAGE_CHARACTERS = 1 << 18
+
 
 class Page(msgspec.Struct, frozen=True):
-    """Some records after a position, the position reached by them, and the topic's last cursor."""
+    """Records after a position, the position they reach, the topic's last cursor, their length."""
 
     records: list[LogRecord]
     position: int
     head: int
+    characters: int
 
 
 class Source(Protocol):
@@ -35,8 +40,8 @@ class Source(Protocol):
         """Whether the log was closed."""
         ...
 
-    def page(self, topic: str, position: int, kind_prefix: str) -> Page:
-        """Read a page of what lies after `position`."""
+    def page(self, topic: str, position: int, kind_prefix: str, size: int) -> Page:
+        """Read what matches among the `size` cursors after `position`."""
         ...
 
     def listen(self, topic: str) -> AbstractContextManager[Bell]:
@@ -54,18 +59,18 @@ async def follow(
     """
     if source.closed:
         return
-    live = False
+    live, size = False, FIRST_PAGE
     with source.listen(topic) as bell:
         while True:
             bell.hush()
-            page = _page_or_end(source, topic, position, kind_prefix)
+            page = _page_or_end(source, topic, position, kind_prefix, size)
             if page is None:
                 return
             if live and page.head - position > max_lag:
                 raise SubscriberLaggedError(topic, resume_from=position, latest=page.head)
             for record in page.records:
                 yield record
-            position = page.position
+            position, size = page.position, next_size(size, page.characters)
             if position < page.head:
                 await asyncio.sleep(0)
             else:
@@ -83,9 +88,14 @@ def check_kept(topic: str, position: int, base: int, head: int) -> None:
         raise SubscriberLaggedError(topic, resume_from=base, latest=head, missed=base - position)
 
 
-def _page_or_end(source: Source, topic: str, position: int, kind_prefix: str) -> Page | None:
+def next_size(size: int, characters: int) -> int:
+    """Choose the next page's size: half when the last one was long, else up to twice."""
+    return max(1, size // 2) if characters > PAGE_CHARACTERS else min(LARGEST_PAGE, size * 2)
+
+
+def _page_or_end(source: Source, topic: str, position: int, kind_prefix: str, size: int) -> Page | None:
     try:
-        return None if source.closed else source.page(topic, position, kind_prefix)
+        return None if source.closed else source.page(topic, position, kind_prefix, size)
     except LogUnavailableError:
         if source.closed:
             return None

@@ -19,31 +19,24 @@ QUEUE_LIMIT = 4096
 class Batch:
     """Entries of one turn and the futures of those who wait for them."""
 
-    __slots__ = ("_done", "_futures", "_loop", "entries")
+    __slots__ = ("_done", "_loop", "entries", "futures")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, done: Callable[[int], None]) -> None:
         self.entries: list[Entry] = []
-        self._futures: list[asyncio.Future[LogRecord]] = []
+        self.futures: list[asyncio.Future[LogRecord]] = []
         self._loop = loop
         self._done = done
 
-    def add(self, entry: Entry) -> asyncio.Future[LogRecord]:
-        """Take one more entry in."""
-        future: asyncio.Future[LogRecord] = self._loop.create_future()
-        self.entries.append(entry)
-        self._futures.append(future)
-        return future
-
     def acknowledge(self, records: Sequence[LogRecord]) -> None:
         """Give every waiter its record; those who were cancelled are passed over."""
-        for future, record in zip(self._futures, records, strict=True):
+        for future, record in zip(self.futures, records, strict=True):
             if not future.done():
                 future.set_result(record)
         self._done(len(self.entries))
 
     def refuse(self, error: BaseException) -> None:
         """Tell every waiter that the batch was not kept."""
-        for future in self._futures:
+        for future in self.futures:
             if not future.done():
                 future.set_exception(error)
         self._done(len(self.entries))
@@ -81,11 +74,15 @@ class Group:
 
     def append(self, entry: Entry) -> asyncio.Future[LogRecord]:
         """Queue an entry; the future is its acknowledgement."""
-        self._waiting += 1
-        if self._batch is None:
-            self._batch = Batch(self.loop, self._settled)
+        batch = self._batch
+        if batch is None:
+            batch = self._batch = Batch(self.loop, self._settled)
             self.loop.call_soon(self.flush)
-        return self._batch.add(entry)
+        future: asyncio.Future[LogRecord] = self.loop.create_future()
+        batch.entries.append(entry)
+        batch.futures.append(future)
+        self._waiting += 1
+        return future
 
     def flush(self) -> None:
         """Hand over what was collected; called by the loop, and early when the log closes."""

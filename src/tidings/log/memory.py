@@ -23,10 +23,11 @@ from tidings.log.entry import (
     entries_of,
     entry_of,
     now_ms,
+    payloads_of,
 )
 from tidings.log.follow import Page, check_kept, follow
 from tidings.log.port import DEFAULT_MAX_LAG
-from tidings.log.record import LogRecord, Verified, decode_payloads
+from tidings.log.record import LogRecord, Verified
 from tidings.log.wake import Bell, Bells
 
 PAGE = 256
@@ -76,9 +77,7 @@ class MemoryLog:
         """Write drafts in one step; see `EventLog.append_batch`."""
         return tuple(self._commit(entries_of(drafts, self._clock())))
 
-    async def append_durable(
-        self, topic: str, kind: str, payload: Mapping[str, object]
-    ) -> LogRecord:
+    async def append_durable(self, topic: str, kind: str, payload: Mapping[str, object]) -> LogRecord:
         """Write one record at once: memory has nothing to wait for."""
         return self.append(topic, kind, payload)
 
@@ -122,14 +121,15 @@ class MemoryLog:
         self._check_open()
         return follow(self, topic, position, prefix, max_lag)
 
-    def page(self, topic: str, position: int, kind_prefix: str) -> Page:
+    def page(self, topic: str, position: int, kind_prefix: str, size: int) -> Page:
         """Read a page for a subscriber; see `follow.Source`."""
         with self._lock:
             kept = self._kept(topic)
             check_kept(topic, position, kept.base, kept.head)
-            found = kept.after(position, PAGE)
-            records = _records(_matching(found, kind_prefix))
-            return Page(records, position + len(found), kept.head)
+            found = kept.after(position, size)
+            matching = _matching(found, kind_prefix)
+            characters = sum(len(entry.payload) for _, entry in matching)
+            return Page(_records(matching), position + len(found), kept.head, characters)
 
     def listen(self, topic: str) -> AbstractContextManager[Bell]:
         """Hang up a subscriber's bell; see `follow.Source`."""
@@ -161,7 +161,7 @@ class MemoryLog:
         self.close()
 
     def _commit(self, entries: Sequence[Entry]) -> list[LogRecord]:
-        payloads = decode_payloads([entry.payload for entry in entries])
+        payloads = payloads_of(entries)
         with self._lock:
             self._check_open()
             placed = [self._place(entry) for entry in entries]
@@ -195,7 +195,7 @@ def _matching(found: list[tuple[int, Entry]], kind_prefix: str) -> list[tuple[in
 
 
 def _records(found: Sequence[tuple[int, Entry]]) -> list[LogRecord]:
-    return _with_payloads(found, decode_payloads([entry.payload for _, entry in found]))
+    return _with_payloads(found, payloads_of([entry for _, entry in found]))
 
 
 def _with_payloads(

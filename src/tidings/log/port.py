@@ -38,9 +38,7 @@ class EventLog(Protocol):
         """
         ...
 
-    async def append_durable(
-        self, topic: str, kind: str, payload: Mapping[str, object]
-    ) -> LogRecord:
+    async def append_durable(self, topic: str, kind: str, payload: Mapping[str, object]) -> LogRecord:
         """Write one record together with its neighbours; acknowledged as the durability promises.
 
         The queue behind it is bounded: when it is full, producers wait here. Cancelling the wait

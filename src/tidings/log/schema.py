@@ -93,8 +93,7 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
         )
     if version > VERSION:
         raise LogUnavailableError(
-            f"event log {path} has schema {version}, this Tidings reads up to {VERSION}; "
-            "upgrade Tidings"
+            f"event log {path} has schema {version}, this Tidings reads up to {VERSION}; upgrade Tidings"
         )
     return False
 

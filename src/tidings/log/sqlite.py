@@ -47,7 +47,7 @@ from tidings.log.wake import Bell, Bells
 from tidings.log.watch import Watch, Watches
 from tidings.log.writer import Writer
 
-CHECKPOINT_BYTES = 4 * 1024 * 1024
+CHECKPOINT_BYTES = 16 * 1024 * 1024
 
 
 class SqliteLog:
@@ -98,12 +98,11 @@ class SqliteLog:
         """Write drafts in one commit; see `EventLog.append_batch`."""
         return tuple(self._commit(entries_of(drafts, self._clock())))
 
-    async def append_durable(
-        self, topic: str, kind: str, payload: Mapping[str, object]
-    ) -> LogRecord:
+    async def append_durable(self, topic: str, kind: str, payload: Mapping[str, object]) -> LogRecord:
         """Write one record by group commit, from any loop; see `EventLog.append_durable`."""
         entry = entry_of(topic, kind, payload, self._clock())
-        self._check_open()
+        if self.closed:
+            raise closed_error(self.path)
         group = self._groups.get(asyncio.get_running_loop()) or self._add_group()
         if group.full:
             await group.room()
@@ -140,9 +139,9 @@ class SqliteLog:
         self._check_open()
         return follow(self, topic, position, prefix, max_lag)
 
-    def page(self, topic: str, position: int, kind_prefix: str) -> Page:
+    def page(self, topic: str, position: int, kind_prefix: str, size: int) -> Page:
         """Read a page for a subscriber; see `follow.Source`."""
-        return self._reader.page(topic, position, kind_prefix)
+        return self._reader.page(topic, position, kind_prefix, size)
 
     @contextmanager
     def listen(self, topic: str) -> Iterator[Bell]:
@@ -182,7 +181,7 @@ class SqliteLog:
 
     def _commit(self, entries: Sequence[Entry]) -> list[LogRecord]:
         records = self._writer.commit(entries)
-        self._bells.ring({entry.topic for entry in entries})
+        self._bells.ring(entry.topic for entry in entries)
         self._nudger.nudge()
         if self._writer.written_bytes > CHECKPOINT_BYTES:
             self._writer.written_bytes = 0

@@ -95,9 +95,7 @@ def _check_dense(rows: list[Row], topic: _Topic, cursor: int, path: Path) -> Non
 def _check_no_stray(connection: sqlite3.Connection, records: int, path: Path) -> None:
     stored = connection.execute("SELECT count(*) FROM records").fetchone()[0]
     if stored != records:
-        raise LogCorruptError(
-            f"event log {path}: {stored - records} records belong to no topic's chain"
-        )
+        raise LogCorruptError(f"event log {path}: {stored - records} records belong to no topic's chain")
 
 
 def _broken(path: Path, topic: _Topic, cursor: int, what: str) -> LogCorruptError:

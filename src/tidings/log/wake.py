@@ -73,7 +73,7 @@ class Bells:
         """Wake the subscribers of `topics`."""
         if self._by_topic:
             here = _running_loop()
-            for topic in topics:
+            for topic in set(topics):
                 for bell in self._by_topic.get(topic, ()):
                     bell.ring(here)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from threading import Lock
 
@@ -18,17 +19,18 @@ import msgspec
 
 from tidings.errors import LogCorruptError, LogUsageError
 from tidings.log.chain import ORIGIN, Row, row_id, seal
-from tidings.log.entry import Entry
+from tidings.log.entry import Entry, payloads_of
 from tidings.log.failure import closed_error, log_error
-from tidings.log.record import LogRecord, decode_payloads
+from tidings.log.record import LogRecord
 
 _REMEMBERED_TOPICS = 10_000
+_COMMIT_BYTES = 3 * 4096
+"""What even the smallest commit adds to the write-ahead log: a few pages, whole."""
+
 _INSERT = "INSERT INTO records (id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
 _ADVANCE = "UPDATE topics SET cursor = ?, link = ? WHERE id = ? AND cursor = ? AND link = ?"
 _FIND = "SELECT id, cursor, link FROM topics WHERE name = ?"
-_CREATE = (
-    "INSERT INTO topics (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
-)
+_CREATE = "INSERT INTO topics (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -49,17 +51,18 @@ class Stack(msgspec.Struct, frozen=True):
 
 def stack(entries: Sequence[Entry], heads: Mapping[str, Head]) -> Stack:
     """Give each entry its cursor and each topic its next link."""
-    piles: dict[str, list[Row]] = {}
-    cursors = []
+    counters = {topic: count(head.cursor + 1) for topic, head in heads.items()}
+    piles: dict[str, list[Entry]] = {topic: [] for topic in heads}
     for entry in entries:
-        head = heads[entry.topic]
-        pile = piles.setdefault(entry.topic, [])
-        cursor = head.cursor + len(pile) + 1
-        cursors.append(cursor)
-        at = row_id(head.topic_id, cursor)
-        pile.append((at, entry.occurred_at_ms, entry.kind, entry.payload, None))
-    after = {topic: _head_after(topic, heads[topic], pile) for topic, pile in piles.items()}
-    return Stack([row for pile in piles.values() for row in pile], cursors, after)
+        piles[entry.topic].append(entry)
+    cursors = [next(counters[entry.topic]) for entry in entries]
+    rows: list[Row] = []
+    after = {}
+    for topic, head in heads.items():
+        pile = _rows(piles[topic], head)
+        after[topic] = Head(head.topic_id, head.cursor + len(pile), seal(head.link, topic, pile))
+        rows += pile
+    return Stack(rows, cursors, after)
 
 
 class Writer:
@@ -82,7 +85,7 @@ class Writer:
         """
         if not entries:
             return []
-        payloads = decode_payloads([entry.payload for entry in entries])
+        payloads = payloads_of(entries)
         with self._lock:
             self._check_usable()
             cursors = self._commit(entries)
@@ -106,7 +109,7 @@ class Writer:
                 raise log_error(error, self._path) from error
             raise
         self._remember(done.heads)
-        self.written_bytes += sum(len(row[3]) for row in done.rows)
+        self.written_bytes += _COMMIT_BYTES + sum([len(entry.payload) for entry in entries])
         return done.cursors
 
     def _attempt(self, entries: Sequence[Entry]) -> Stack | None:
@@ -159,10 +162,12 @@ class Writer:
         if self._closed:
             raise closed_error(self._path)
         if os.getpid() != self._pid:
-            raise LogUsageError(
-                f"event log {self._path} was opened before a fork; open it in each process"
-            )
+            raise LogUsageError(f"event log {self._path} was opened before a fork; open it in each process")
 
 
-def _head_after(topic: str, head: Head, rows: list[Row]) -> Head:
-    return Head(head.topic_id, head.cursor + len(rows), seal(head.link, topic, rows))
+def _rows(entries: Sequence[Entry], head: Head) -> list[Row]:
+    first = row_id(head.topic_id, head.cursor + 1)
+    return [
+        (at, entry.occurred_at_ms, entry.kind, entry.payload, None)
+        for at, entry in enumerate(entries, first)
+    ]

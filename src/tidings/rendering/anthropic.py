@@ -38,10 +38,13 @@ class Anthropic:
         return body
 
     def closed(self, messages: Sequence[Message]) -> str | None:
-        """Open unless the model has the last word."""
-        if messages and messages[-1].get("role") == "assistant" and not _server_tool(messages[-1]):
+        """Open unless the model has the last word, or a system message must get its answer first."""
+        role = messages[-1].get("role") if messages else None
+        if role == "assistant" and not _server_tool(messages[-1]):
             return "the last message is the assistant's: its tool calls or its answer stand open"
-        return None
+        return (
+            "the last message is a system message: only an answer may follow" if role == "system" else None
+        )
 
     def message(self, role: str, texts: Sequence[str]) -> Payload:
         """User texts as blocks; a system message as one string."""

@@ -15,9 +15,9 @@ from tidings.core.fire import Shown, Unused
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.transcript import Withdrawn
-from tidings.errors import PlacementError
+from tidings.errors import CallerError, PlacementError
 from tidings.rendering.pieces import Wire
-from tidings.rendering.plan import Candidates, framed, quoted, within_budget
+from tidings.rendering.plan import Candidates, as_data, framed, quoted, within_budget
 from tidings.rendering.request import Issued
 from tidings.rendering.route import Route
 
@@ -45,6 +45,7 @@ def append(
     """Weave in what was issued and add what is new at the end.
 
     Raises:
+        CallerError: something else than issued entries.
         PlacementError: the issued entries do not fit these messages.
     """
     _check(route, messages, issued)
@@ -52,7 +53,7 @@ def append(
     fresh = [reminder for reminder in found.reminders if reminder.id not in standing]
     gone = [note for note in found.withdrawn if note.reminder_id in standing]
     kept, deferred = within_budget(fresh)
-    reason = wire.closed(messages) if kept or gone else None
+    reason = wire.closed(weave(messages, issued)) if kept or gone else None
     if reason is not None:
         unused = tuple(Unused(r.id, "capability_mismatch", reason) for r in kept)
         return Appended(
@@ -75,7 +76,7 @@ def operator_role(route: Route, messages: Sequence[Message]) -> str:
         return "developer"
     if not route.mid_conversation_system or route.wire == "gemini":
         return "user"
-    return "user" if route.wire == "anthropic" and not messages else "system"
+    return "system" if messages else "user"
 
 
 def _entries(
@@ -130,15 +131,18 @@ def _withdrawal(route: Route, voice: str, note: Withdrawn) -> str:
     line = " ".join(note.body.split())
     excerpt = line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
     why = "was replaced by a newer one" if note.reason == "replaced" else "no longer applies"
+    if note.trust == "external":
+        return as_data(f"An earlier note from an external source {why}", excerpt)
     return _framed(route, voice, f'An earlier reminder {why}: "{excerpt}"')
 
 
 def weave(messages: Sequence[Message], issued: Sequence[Issued]) -> list[Message]:
-    """`messages` with each issued entry at its place."""
+    """`messages` with a copy of each issued entry at its place: callers set cache marks in a body."""
     before: dict[int, list[Payload]] = {}
     inside: dict[int, list[Payload]] = {}
     for entry in issued:
-        (before if entry.place == "message" else inside).setdefault(entry.at, []).append(entry.content)
+        places = before if entry.place == "message" else inside
+        places.setdefault(entry.at, []).append(msgspec.to_builtins(entry.content))
     if not before and not inside:
         return list(messages)
     woven: list[Message] = []
@@ -156,7 +160,9 @@ def _with_parts(message: Message, parts: list[Payload]) -> Message:
 
 def _check(route: Route, messages: Sequence[Message], issued: Sequence[Issued]) -> None:
     for entry in issued:
-        if entry.at > len(messages) or (entry.place == "part" and entry.at == len(messages)):
+        if not isinstance(entry, Issued):
+            raise CallerError(f"`issued` holds what a Request gave as `.issued`; got {entry!r:.80}")
+        if not 0 <= entry.at < len(messages) + (entry.place == "message"):
             raise PlacementError(
                 f"an issued entry stands at {entry.at}, but there are only {len(messages)} messages; "
                 "after compaction start anew with issued=()"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
-from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined
+from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined, leading, open_turn
 from tidings.rendering.plan import Fragment
 
 
@@ -26,33 +26,33 @@ class OpenAIChat:
         breakpoints: int = 0,  # noqa: ARG002  this wire has no marks
     ) -> Payload:
         """`messages`, the system text as its first message."""
-        first: list[Message] = [{"role": "system", "content": joined(system)}] if system else []
-        head = 0
-        while head < len(messages) and messages[head].get("role") in ("system", "developer"):
-            head += 1
+        head = leading(messages)
+        opening = _with_system(messages[:head], joined(system))
         reminders: list[Message] = [{"role": "developer", "content": text} for text in developer]
         rest = _with_blocks(messages[head:], [fragment.text for fragment in blocks])
-        return {"messages": [*first, *messages[:head], *reminders, *rest]}
+        return {"messages": [*opening, *reminders, *rest]}
 
     def closed(self, messages: Sequence[Message]) -> str | None:
         """Open when every call of the last assistant message has its tool message."""
-        answered: set[object] = set()
-        for message in reversed(messages):
-            if message.get("role") == "tool":
-                answered.add(message.get("tool_call_id"))
-                continue
-            if message.get("role") != "assistant":
-                return None
-            calls = block_list(message.get("tool_calls")) or []
-            ids = {call.get("id") for call in calls if isinstance(call, dict)}
-            if ids and ids <= answered:
-                return None
-            return "the last assistant message waits: its tool calls or its answer stand open"
-        return None
+        return open_turn(messages)
 
     def message(self, role: str, texts: Sequence[str]) -> Payload:
         """One message with all texts."""
         return {"role": role, "content": "\n\n".join(texts)}
+
+
+def _with_system(head: Sequence[Message], text: str) -> list[Message]:
+    """The system text behind the history's own, in one message: many servers take only one."""
+    if not text:
+        return list(head)
+    if not head or head[0].get("role") != "system":
+        return [{"role": "system", "content": text}, *head]
+    own = block_list(head[0].get("content"))
+    if own is None:
+        content: object = _joined(str(head[0].get("content") or ""), text)
+    else:
+        content = [*own, {"type": "text", "text": text}]
+    return [{**head[0], "content": content}, *head[1:]]
 
 
 def _with_blocks(messages: Sequence[Message], texts: list[str]) -> list[Message]:
@@ -64,7 +64,11 @@ def _with_blocks(messages: Sequence[Message], texts: list[str]) -> list[Message]
     message = messages[index]
     own = block_list(message.get("content"))
     if own is None:
-        content: object = "\n\n".join([*texts, str(message.get("content") or "")]).rstrip("\n")
+        content: object = _joined(*texts, str(message.get("content") or ""))
     else:
         content = [*({"type": "text", "text": text} for text in texts), *own]
     return [*messages[:index], {**message, "content": content}, *messages[index + 1 :]]
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(text for text in texts if text)

@@ -1,4 +1,5 @@
-"""OpenAI Responses: `instructions` and `input` items; developer items at the front.
+"""OpenAI Responses: `instructions` and `input` items; developer items at the front,
+behind the history's own system items.
 
 Items are replayed untouched and in order: reasoning, function calls and their outputs keep their
 neighbours. With `previous_response_id` the server keeps history, so what is sent stays.
@@ -10,10 +11,8 @@ from collections.abc import Sequence
 
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
-from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined
+from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined, leading
 from tidings.rendering.plan import Fragment
-
-_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "computer_call")
 
 
 class OpenAIResponses:
@@ -30,7 +29,9 @@ class OpenAIResponses:
         """`instructions` (when there are any) and `input`."""
         body: Payload = {"instructions": joined(system)} if system else {}
         reminders: list[Message] = [self.message("developer", [text]) for text in developer]
-        body["input"] = [*reminders, *_with_blocks(messages, [f.text for f in blocks])]
+        head = leading(messages)
+        rest = _with_blocks(messages[head:], [fragment.text for fragment in blocks])
+        body["input"] = [*messages[:head], *reminders, *rest]
         return body
 
     def closed(self, messages: Sequence[Message]) -> str | None:
@@ -38,16 +39,21 @@ class OpenAIResponses:
         if not messages:
             return None
         last = messages[-1]
-        if last.get("role") == "assistant" or last.get("type") in ("reasoning", *_CALLS):
+        if last.get("role") == "assistant" or str(last.get("type")).endswith(("reasoning", "_call")):
             return "the last item is the model's: its tool calls or its answer stand open"
-        called = {m.get("call_id") for m in messages if m.get("type") in _CALLS}
-        answered = {m.get("call_id") for m in messages if str(m.get("type")).endswith("_output")}
-        return "a tool call waits for its output" if called - answered else None
+        linked = [(m.get("call_id"), _is_output(m)) for m in messages if m.get("call_id")]
+        answered = {call_id for call_id, is_output in linked if is_output}
+        waits = any(call_id not in answered for call_id, _ in linked)
+        return "a tool call waits for its output" if waits else None
 
     def message(self, role: str, texts: Sequence[str]) -> Payload:
         """A message item with one text part each."""
         content = [{"type": "input_text", "text": text} for text in texts]
         return {"type": "message", "role": role, "content": content}
+
+
+def _is_output(item: Message) -> bool:
+    return str(item.get("type")).endswith("_output")
 
 
 def _with_blocks(messages: Sequence[Message], texts: list[str]) -> list[Message]:
@@ -60,5 +66,6 @@ def _with_blocks(messages: Sequence[Message], texts: list[str]) -> list[Message]
     message = messages[index]
     own = block_list(message.get("content"))
     if own is None:
-        own = [{"type": "input_text", "text": message.get("content") or ""}]
+        content = message.get("content")
+        own = [{"type": "input_text", "text": content}] if content else []
     return [*messages[:index], {**message, "content": [*blocks, *own]}, *messages[index + 1 :]]

@@ -78,6 +78,31 @@ def block_list(content: object) -> list[object] | None:
     return list(content) if isinstance(content, (list, tuple)) else None
 
 
+def leading(messages: Sequence[Message]) -> int:
+    """How many system and developer messages open the conversation."""
+    head = 0
+    while head < len(messages) and messages[head].get("role") in ("system", "developer"):
+        head += 1
+    return head
+
+
+def open_turn(messages: Sequence[Message]) -> str | None:
+    """Why the model's last turn stands open: it has the last word, or a call has no tool message."""
+    answered: set[object] = set()
+    for message in reversed(messages):
+        if message.get("role") == "tool":
+            answered.add(message.get("tool_call_id"))
+            continue
+        if message.get("role") != "assistant":
+            return None
+        calls = block_list(message.get("tool_calls")) or []
+        ids = {call.get("id") for call in calls if isinstance(call, dict)}
+        if ids and ids <= answered:
+            return None
+        return "the last assistant message waits: its tool calls or its answer stand open"
+    return None
+
+
 def first_plain_user(messages: Sequence[Message], role_of_user: str = "user") -> int | None:
     """The first user message that holds no tool results: where user blocks go (decision 18)."""
     from tidings.core.compaction import holds_tool_result

@@ -12,8 +12,10 @@ import msgspec
 
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
-from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined
+from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined, open_turn
 from tidings.rendering.plan import Fragment
+
+_SAID = ("role", "type", "content", "parts")
 
 
 class Plain:
@@ -40,9 +42,9 @@ class Plain:
             paragraphs.append(f"{role}: " + "\n\n".join(own))
         return {"prompt": "\n\n".join(paragraphs)}
 
-    def closed(self, messages: Sequence[Message]) -> str | None:  # noqa: ARG002
-        """Always open."""
-        return None
+    def closed(self, messages: Sequence[Message]) -> str | None:
+        """Open when every call of the last assistant message has its tool message."""
+        return open_turn(messages)
 
     def message(self, role: str, texts: Sequence[str]) -> Payload:
         """A paragraph of its own."""
@@ -51,9 +53,9 @@ class Plain:
 
 def _text(message: Message) -> str:
     content = message.get("content", message.get("parts"))
-    if isinstance(content, str):
-        return content
-    return "\n".join(_part(part) for part in block_list(content) or ([] if content is None else [content]))
+    parts = block_list(content) or ([] if content is None else [content])
+    more = {name: value for name, value in message.items() if name not in _SAID and value is not None}
+    return "\n".join(map(_part, [*parts, more] if more else parts))
 
 
 def _part(part: object) -> str:

@@ -19,7 +19,7 @@ from tidings.rendering.openai_chat import OpenAIChat
 from tidings.rendering.openai_responses import OpenAIResponses
 from tidings.rendering.pieces import Piece, SystemInput, Wire, gather
 from tidings.rendering.plain import Plain
-from tidings.rendering.plan import Candidates, candidates, make_plan
+from tidings.rendering.plan import Candidates, budget_warnings, candidates, make_plan
 from tidings.rendering.request import Issued, Placement, Request
 from tidings.rendering.route import Route
 
@@ -104,6 +104,7 @@ def _appended(
         dropped=(*found.dropped, *appended.unused),
         issued=appended.issued,
         deferred=appended.deferred,
+        warnings=budget_warnings(found.reminders, appended.deferred),
         announced=appended.announced,
     )
 
@@ -135,11 +136,6 @@ def _conversation(route: Route, messages: object) -> Sequence[Message]:
 
 
 def _user_message(route: Route, text: str) -> Payload:
-    return (
-        {"role": "user", "parts": [{"text": text}]}
-        if route.wire == "gemini"
-        else {
-            "role": "user",
-            "content": text,
-        }
-    )
+    if route.wire == "gemini":
+        return {"role": "user", "parts": [{"text": text}]}
+    return {"role": "user", "content": text}

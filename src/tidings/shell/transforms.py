@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, TypedDict
 
 import msgspec
 
-from tidings.core import compaction, inherit, lifecycle
+from tidings.core import compaction, inherit, lifecycle, records
 from tidings.core.compaction import KEEP, Compacted, Compactor
 from tidings.core.fire import Fired, fire
 from tidings.core.inherit import Inherited
 from tidings.core.lenient import build_leniently
 from tidings.core.lifecycle import Passed, Removed, Selector
 from tidings.core.messages import Message
-from tidings.core.producers import ProducerName, build
-from tidings.core.records import Change, record
+from tidings.core.producers import ProducerName, build, ignored_fields
+from tidings.core.records import Change
 from tidings.core.reminder import Payload, Propagate, RoleHint, Trust
 from tidings.core.transcript import Transcript, event_of
 from tidings.core.trust import admit
@@ -92,15 +92,14 @@ def admit_reminder(
         DuplicateReminderError: the sender's own id is pending with other content.
     """
     turn = lifecycle.stamp_turn(transcript)
-    built = build(producer, options, id=new_id(), turn=turn, origin=origin, provider_id=provider_id)
-    admitted = admit(built.reminder, grants)
+    reminder = build(producer, options, id=new_id(), turn=turn, origin=origin, provider_id=provider_id)
+    admitted = admit(reminder, grants)
     result = lifecycle.inject(transcript, admitted.reminder, new_id())
     noted = admitted.records if result.accepted else ()
-    if built.ignored:
-        about = {"reminder_id": result.reminder.id, "fields": list(built.ignored)}
-        label = origin or producer
+    if ignored := ignored_fields(producer, options):
+        about = {"reminder_id": result.reminder.id, "fields": list(ignored)}
         text = "unknown fields were ignored"
-        noted += (record("warning", code="unknown_fields", producer=label, message=text, **about),)
+        noted += (records.warning("unknown_fields", origin or producer, text, **about),)
     write(result.transcript, (*noted, *result.records), result.changes)
     return Injected(result.transcript, result.reminder.id, len(result.left))
 

@@ -1,0 +1,149 @@
+"""The core's hot paths: inject, clear and the post-turn pass, against a mutable dict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+from benchmarks.measure import Measurement, measurement, ratio
+from msgspec.structs import replace
+
+from tidings.core.lifecycle import Selector, clear, inject, post_turn
+from tidings.core.reminder import Reminder
+from tidings.core.transcript import Transcript
+
+SIZES = (10, 100, 1_000, 10_000)
+REPORTED = 100_000
+_numbers = count()
+
+
+def reminder(key: int, ttl: int = 3) -> Reminder:
+    return Reminder(
+        id=f"0190abcd-2024-7c1d-bb02-{next(_numbers):012d}",
+        tags=("workspace",),
+        dedupe_key=f"file_changed:src/module_{key}.py",
+        ttl_turns=ttl,
+        preserve_on_compact=False,
+        propagate="session",
+        role_hint="system",
+        source="in_pipeline",
+        body=f"File changed externally: src/module_{key}.py. Re-read it before editing.",
+        fired_at_turn=0,
+    )
+
+
+def filled(size: int, ttl: Callable[[int], int] = lambda key: 3) -> Transcript:
+    transcript = Transcript()
+    for key in range(size):
+        transcript = inject(transcript, reminder(key, ttl(key)), "event").transcript
+    return transcript
+
+
+def pop_and_set(table: dict[object, object], key: object, value: object) -> None:
+    table.pop(key, None)
+    table[key] = value
+
+
+class Injecting:
+    """Replace random keys in a transcript of a size, and the same in a dict."""
+
+    def __init__(self, size: int, operations: int) -> None:
+        self.size, self.operations = size, operations
+        self.transcript = filled(size)
+        self.table: dict[object, object] = {r.dedupe_key: r for r in self.transcript.pending}
+        self.new: list[Reminder] = []
+
+    def setup(self) -> None:
+        self.new = [reminder(n * 7919 % self.size) for n in range(self.operations)]
+
+    def ours(self) -> None:
+        transcript = self.transcript
+        for new in self.new:
+            transcript = inject(transcript, new, "event").transcript
+        self.transcript = transcript
+
+    def theirs(self) -> None:
+        table = self.table
+        for new in self.new:
+            pop_and_set(table, new.dedupe_key, new)
+
+
+class Clearing:
+    """Clear half of the reminders of fresh transcripts, by key or by id."""
+
+    def __init__(self, size: int, operations: int, by: str) -> None:
+        self.size, self.by = size, by
+        self.copies = max(1, operations * 2 // size)
+        self.keys = min(size // 2, operations)
+        self.table: dict[object, object] = dict.fromkeys(f"key{n}" for n in range(size))
+
+    def setup(self) -> None:
+        self.starts = [filled(self.size) for _ in range(self.copies)]
+        self.plans = [
+            [r.dedupe_key if self.by == "dedupe_key" else r.id for r in start.pending[: self.keys]]
+            for start in self.starts
+        ]
+        self.starts = [Transcript.of(start.state) for start in self.starts]
+
+    def ours(self) -> None:
+        for start, plan in zip(self.starts, self.plans, strict=True):
+            transcript = start
+            for name in plan:
+                transcript = clear(transcript, Selector(**{self.by: name})).transcript
+
+    def theirs(self) -> None:
+        table = self.table
+        for plan in self.plans:
+            for name in plan:
+                pop_and_set(table, name, plan)
+
+
+def _injecting(quick: bool) -> list[Measurement]:
+    found, per_operation = [], {}
+    for size in SIZES if quick else (*SIZES, REPORTED):
+        case = Injecting(size, 300 if quick else 4_000)
+        value, ours, theirs = ratio(case.ours, case.theirs, rounds=3 if quick else 25, setup=case.setup)
+        per_operation[size] = ours / case.operations
+        detail = f"{ours / case.operations * 1e6:.2f} us against {theirs / case.operations * 1e6:.2f} us"
+        target = "" if size == REPORTED else "<= 16"
+        found.append(measurement(f"inject with dedupe, {size:,} pending", value, target=target, detail=detail))
+    growth = per_operation[10_000] / per_operation[10]
+    found.append(measurement("inject with dedupe, growth from 10 to 10,000", growth, target="<= 2"))
+    return found
+
+
+def _clearing(quick: bool) -> list[Measurement]:
+    found = []
+    for by in ("dedupe_key", "id"):
+        for size in (10, 10_000):
+            case = Clearing(size, 200 if quick else 2_000, by)
+            rounds = 3 if quick else 15
+            value, ours, theirs = ratio(case.ours, case.theirs, rounds=rounds, setup=case.setup)
+            total = case.copies * case.keys
+            detail = f"{ours / total * 1e6:.2f} us against {theirs / total * 1e6:.2f} us"
+            found.append(
+                measurement(f"clear by {by}, {size:,} pending", value, target="<= 16", detail=detail)
+            )
+    return found
+
+
+def _passing(quick: bool) -> Measurement:
+    size = 1_000 if quick else 10_000
+    start = filled(size, lambda key: 1 if key % 100 == 0 else 50)
+    pending = list(start.pending)
+
+    def decrement_every() -> None:
+        [replace(r, ttl_turns=r.ttl_turns - 1) for r in pending if (r.ttl_turns or 0) > 1]
+
+    def ours() -> None:
+        result = post_turn(start, 1)
+        _ = (result.records, result.decremented_count, result.remaining_count)
+
+    value, mine, theirs = ratio(ours, decrement_every, rounds=5 if quick else 30)
+    detail = f"{mine * 1e3:.2f} ms against {theirs * 1e3:.2f} ms for {size:,} pending, records included"
+    return measurement("post-turn pass, 1 % expiring", value, target="<= 0.2", detail=detail)
+
+
+def run(quick: bool) -> list[Measurement]:
+    """All core measurements."""
+    return [*_injecting(quick), *_clearing(quick), _passing(quick)]

@@ -1,0 +1,90 @@
+"""Command groups that import a command when it is used, and that turn errors into exit codes.
+
+A group is a table from command name to module; the module has an `app`. So `tidings version` never
+loads SQLite or asyncio, and adding a command is adding a line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from importlib import import_module
+from io import UnsupportedOperation
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperGroup
+
+from tidings.errors import LogCorruptError, TidingsError
+
+BAD_NEWS = 1
+WRONG_QUESTION = 2
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are modules, imported when they are needed."""
+
+    modules: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(self.modules)  # type: ignore[assignment]  # for "did you mean"
+
+    def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002 the base class decides
+        """The names, in the order of the table."""
+        return list(self.modules)
+
+    def get_command(self, ctx: object, cmd_name: str) -> Any:  # noqa: ARG002 the base class decides
+        """The command of that name, loaded now; None if there is none."""
+        if cmd_name not in self.modules:
+            return None
+        command = typer.main.get_command(import_module(self.modules[cmd_name]).app)
+        command.name = cmd_name
+        return command
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command; what it raises on purpose becomes a line and an exit code."""
+        try:
+            try:
+                return super().invoke(ctx)
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            _discard_stdout()
+            raise typer.Exit(0) from None
+        except TidingsError as error:
+            from tidings.diagnostics.visible import visible
+
+            typer.echo(f"tidings: {visible(str(error))}", err=True)
+            code = BAD_NEWS if isinstance(error, LogCorruptError) else WRONG_QUESTION
+            raise typer.Exit(code) from None
+
+
+def lazy_app(modules: dict[str, str], help: str) -> typer.Typer:
+    """A Typer app over a table of lazily imported commands."""
+    group = type("Group", (LazyGroup,), {"modules": modules})
+    return typer.Typer(
+        cls=group,
+        help=help,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def command_app() -> typer.Typer:
+    """A Typer app for a module that is one command."""
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def _discard_stdout() -> None:
+    """Nobody reads any more: what is still buffered must not raise at exit."""
+    with suppress(OSError, UnsupportedOperation, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,41 @@
+"""From what a user types to an open log that exists: these commands look, they never create."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from tidings.errors import LogUsageError
+from tidings.log import EventLog, open_log
+
+_SCHEME = "sqlite:///"
+
+Address: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="ADDRESS", help="The log: a path, or sqlite:///path.", show_default=False),
+]
+
+
+def open_existing(address: str) -> EventLog:
+    """Open the log at a path or `sqlite:///` address.
+
+    Raises:
+        LogUsageError: there is no log there.
+        LogError: it cannot be opened.
+    """
+    path = _path(address)
+    if not path.is_file():
+        what = "a directory" if path.is_dir() else "no such file"
+        raise LogUsageError(f"log {address!r}: {what}; give the path of an existing event log")
+    if path.stat().st_size == 0:
+        raise LogUsageError(f"log {address!r}: the file is empty; give an existing event log")
+    return open_log(path)
+
+
+def _path(address: str) -> Path:
+    path = address.removeprefix(_SCHEME)
+    if path in ("", ":memory:", "memory:") or "://" in path:
+        raise LogUsageError(f"log {address!r}: give a path, or sqlite:///path")
+    return Path(path)

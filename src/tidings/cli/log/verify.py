@@ -1,0 +1,43 @@
+"""`tidings log verify`: check every record of a log against its hash chain."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from tidings.cli.lazy import BAD_NEWS, command_app
+from tidings.cli.log.address import Address, open_existing
+from tidings.diagnostics.visible import visible
+from tidings.errors import LogCorruptError
+
+app = command_app()
+
+
+@app.command()
+def verify(
+    address: Address,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Check that no record was changed, removed, inserted or cut off.
+
+    Exit code 0 if all is well, 1 if not; then the first damaged place is named.
+    """
+    try:
+        with open_existing(address) as log:
+            found = log.verify()
+    except LogCorruptError as error:
+        _say_damaged(error, as_json)
+        raise typer.Exit(BAD_NEWS) from None
+    counts = {"topics": found.topics, "records": found.records, "batches": found.batches}
+    listed = ", ".join(f"{count} {name}" for name, count in counts.items())
+    typer.echo(json.dumps({"ok": True, **counts}) if as_json else f"ok: {listed}")
+
+
+def _say_damaged(error: LogCorruptError, as_json: bool) -> None:
+    if as_json:
+        place = {"topic": error.topic, "cursor": error.cursor}
+        typer.echo(json.dumps({"ok": False, "message": str(error), **place}))
+    else:
+        typer.echo(f"tidings: {visible(str(error))}", err=True)

@@ -1,0 +1,53 @@
+"""The `tidings` command: the table of commands and the entry point of the console script.
+
+To add a command, write a module with an `app` (see `version.py`) and add its line to `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from tidings.cli.lazy import lazy_app
+
+COMMANDS: dict[str, str] = {
+    "explain": "tidings.cli.explain",
+    "lint": "tidings.cli.lint",
+    "log": "tidings.cli.log",
+    "version": "tidings.cli.version",
+}
+"""Each command and the module that holds it, in the order of `tidings --help`."""
+
+_HELP = "Tell a running AI agent what just happened around it."
+
+app = lazy_app(COMMANDS, _HELP)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from tidings.version import __version__
+
+        typer.echo(f"tidings {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and leave."
+        ),
+    ] = False,
+) -> None: ...
+
+
+def run() -> None:
+    """Run the command line; the console script `tidings` calls this."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="tidings")

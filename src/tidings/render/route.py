@@ -1,0 +1,1 @@
+from tidings.rendering.route import *  # noqa

@@ -1,0 +1,75 @@
+"""What the process tests run in processes of their own: `python child.py <role> <path> …`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+from tidings.errors import LogUnavailableError
+from tidings.log import open_log
+from tidings.log.sqlite import SqliteLog
+
+
+def write(path: Path, name: str, count: str) -> None:
+    """Append one at a time and in batches, announcing each acknowledged record."""
+    with open_log(path) as log:
+        for number in range(int(count)):
+            drafts = [("t", "k", {"from": name, "n": number, "part": part}) for part in range(3)]
+            records = [log.append("t", "k", {"from": name, "n": number}), *log.append_batch(drafts)]
+            print(*(record.cursor for record in records), flush=True)
+
+
+def write_durable(path: Path, durability: str) -> None:
+    """Append from many tasks until killed, announcing each acknowledged record."""
+
+    async def produce(log: SqliteLog) -> None:
+        while True:
+            record = await log.append_durable("t", "k", {"text": "x" * 200})
+            print(record.cursor, flush=True)
+
+    async def main() -> None:
+        with SqliteLog(path, durability="fsync" if durability == "fsync" else "normal") as log:
+            await asyncio.gather(*(produce(log) for _ in range(10)))
+
+    asyncio.run(main())
+
+
+def follow(path: Path, count: str, poll: str) -> None:
+    """Subscribe, say so, and print the cursors received."""
+
+    async def main() -> None:
+        with SqliteLog(path, poll_seconds=float(poll)) as log:
+            async with aclosing(log.subscribe("t")) as records:
+                pending = asyncio.ensure_future(anext(records))
+                await asyncio.sleep(0)
+                print("ready", flush=True)
+                for number in range(int(count)):
+                    record = await pending
+                    print(record.cursor, flush=True)
+                    if number < int(count) - 1:
+                        pending = asyncio.ensure_future(anext(records))
+
+    asyncio.run(main())
+
+
+def refuse_read_only(path: Path) -> None:
+    """Open a log that this user may not write, as nobody when started by root."""
+    if os.getuid() == 0:
+        os.setuid(65534)
+    try:
+        open_log(path)
+    except LogUnavailableError as error:
+        print(error)
+
+
+if __name__ == "__main__":
+    roles = {
+        "write": write,
+        "write_durable": write_durable,
+        "follow": follow,
+        "refuse_read_only": refuse_read_only,
+    }
+    roles[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])

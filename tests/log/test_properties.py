@@ -1,0 +1,73 @@
+"""Any sequence of appends, on every log: dense cursors, faithful replay, exact filters."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidings.log import EventLog, LogRecord, open_log
+from tidings.testing.log_contract import take
+
+TOPICS = st.sampled_from(["a", "b", "session.1.transcript"])
+KINDS = st.sampled_from(["x", "x.y", "x.y.z", "xy", "ü", "X"])
+SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
+PAYLOADS = st.dictionaries(
+    st.text(),
+    st.recursive(
+        SCALARS.filter(lambda value: value not in (float("inf"), float("-inf"))),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=5,
+    ),
+    max_size=4,
+)
+DRAFTS = st.tuples(TOPICS, KINDS, PAYLOADS)
+STEPS = st.lists(st.tuples(st.sampled_from(["one", "batch", "durable"]), st.lists(DRAFTS)))
+ADDRESSES: list[Callable[[Path], str | Path]] = [lambda _: "memory:", lambda path: path / "log.db"]
+
+
+def play(log: EventLog, steps: list[tuple[str, list[tuple[str, str, dict[str, object]]]]]) -> None:
+    for how, drafts in steps:
+        if how == "batch":
+            log.append_batch(drafts)
+        elif how == "one":
+            for draft in drafts:
+                log.append(*draft)
+        else:
+            asyncio.run(together(log, drafts))
+
+
+async def together(log: EventLog, drafts: list[tuple[str, str, dict[str, object]]]) -> None:
+    await asyncio.gather(*(log.append_durable(*draft) for draft in drafts))
+
+
+@pytest.mark.parametrize("address", ADDRESSES, ids=["memory", "sqlite"])
+@settings(max_examples=30, deadline=None)
+@given(steps=STEPS, prefix=st.sampled_from(["", "x", "x.", "xy", "ü"]))
+def test_a_log_replays_what_was_appended(
+    address: Callable[[Path], str | Path],
+    steps: list[tuple[str, list[tuple[str, str, dict[str, object]]]]],
+    prefix: str,
+) -> None:
+    expected: dict[str, list[LogRecord]] = defaultdict(list)
+    for _, drafts in steps:
+        for topic, kind, payload in drafts:
+            cursor = len(expected[topic]) + 1
+            expected[topic].append(LogRecord(cursor, topic, kind, payload, 7))
+    with tempfile.TemporaryDirectory() as name, open_log(address(Path(name)), clock=lambda: 7) as log:
+        play(log, steps)
+        assert log.topics() == tuple(sorted(expected))
+        assert log.verify().records == sum(map(len, expected.values()))
+        for topic, records in expected.items():
+            matching = [record for record in records if record.kind.startswith(prefix)]
+            assert list(log.read(topic)) == records
+            assert list(log.read(topic, kind_prefix=prefix)) == matching
+            if matching:
+                follower = log.subscribe(topic, kind_prefix=prefix)
+                assert asyncio.run(take(follower, len(matching))) == matching
