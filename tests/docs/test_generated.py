@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from docs import generate
 from docs.parts import tables
+
+from docs import generate
 from tidings.core import records, replay
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from docs.parts import cli
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -25,6 +26,7 @@ OTHERS = [
 DEADLINE = 30
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"(?:^|^\$ |`)(tidings (?:log )?[a-z]+)(?=[ `\n])", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 
 RUNNER = """
@@ -132,6 +134,29 @@ def test_every_anchor_is_a_heading_of_its_page(path: Path) -> None:
         target, _, anchor = match["target"].partition("#")
         if anchor and "://" not in target:
             assert anchor in headings((path.parent / target).resolve() if target else path), match["target"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, *OTHERS], ids=name_of)
+def test_every_command_that_a_page_names_exists(path: Path) -> None:
+    named = {match[1] for match in _COMMAND.finditer(path.read_text())}
+    assert named - commands() == set()
+
+
+def commands() -> set[str]:
+    """Every command, with its group's name in front."""
+    return {command for command, _ in cli.commands()}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=name_of)
+def test_every_example_runs(path: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", path],
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
 
 
 def headings(path: Path) -> set[str]:

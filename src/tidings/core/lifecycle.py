@@ -8,7 +8,7 @@ stamps ids and writes the log is `tidings.shell`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from tidings.core import records
 from tidings.core.producers import shown
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.shelf import Entry, SlotTakenError
+from tidings.core.shelf import Entry, Shelf, SlotTakenError
 from tidings.core.transcript import Marks, State, Transcript, Withdrawn, event_of
 from tidings.errors import CallerError, DiagnosticError, DuplicateReminderError, Problem
 
@@ -181,59 +181,82 @@ class Removed(msgspec.Struct, frozen=True, gc=False):
     """What clearing gave."""
 
     transcript: Transcript
-    removed: tuple[Reminder, ...]
-    event_ids: tuple[str, ...]
+    before: Shelf
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def removed(self) -> tuple[Reminder, ...]:
+        """The reminders that left, with the ttl they had."""
+        return tuple(self.before.remaining(entry) for entry in self.entries)
 
     @property
     def removed_count(self) -> int:
         """How many left."""
-        return len(self.removed)
+        return len(self.entries)
 
     @property
     def records(self) -> tuple[Record, ...]:
         """One `expired` (cleared) each."""
-        return tuple(records.expired(reminder, "cleared") for reminder in self.removed)
+        return tuple(records.expired(entry.reminder, "cleared") for entry in self.entries)
 
     @property
     def changes(self) -> tuple[Change, ...]:
         """The removed event ids."""
-        if not self.removed:
+        if not self.entries:
             return ()
-        return (Change("transcript.cleared", {"event_ids": list(self.event_ids)}),)
+        gone = [entry.event_id for entry in self.entries]
+        return (Change("transcript.cleared", {"event_ids": gone}),)
 
 
 def clear(transcript: Transcript, selector: Selector) -> Removed:
     """Remove the pending reminders that `selector` matches."""
-    return remove(transcript, _candidates(transcript, selector), "cleared")
+    found = _candidates(transcript.state.shelf, selector)
+    if len(found) == 1 and selector.tag is None and (selector.id is None or selector.dedupe_key is None):
+        return remove(transcript, found, "cleared")
+    matching = [entry for entry in found if selector.matches(entry.reminder)]
+    return remove(transcript, sorted(matching, key=lambda entry: entry.seq), "cleared")
 
 
-def _candidates(transcript: Transcript, selector: Selector) -> list[Entry]:
-    """The matching entries, found by id or key without a scan where one is given."""
-    shelf = transcript.state.shelf
+def _candidates(shelf: Shelf, selector: Selector) -> Sequence[Entry]:
+    """Those with the id, else with the key, else all: only a tag needs a scan."""
     if selector.id is None and selector.dedupe_key is None:
-        found = list(shelf.entries())
-    else:
-        found = []
-        for scope in (None, *shelf.scopes) if shelf.scopes else (None,):
-            if selector.id is not None:
-                entry = shelf.find(selector.id if scope is None else (scope, selector.id))
-                found += [] if entry is None else [entry]
-            else:
-                key = selector.dedupe_key or ""
-                found += shelf.same_key(key if scope is None else (scope, key))
-    return sorted((e for e in found if selector.matches(e.reminder)), key=lambda e: e.seq)
+        return shelf.entries()
+    if not shelf.scopes:
+        return _in_scope(shelf, selector, None)
+    return [e for scope in (None, *shelf.scopes) for e in _in_scope(shelf, selector, scope)]
 
 
-def remove(transcript: Transcript, entries: list[Entry], reason: str) -> Removed:
+def _in_scope(shelf: Shelf, selector: Selector, scope: str | None) -> Sequence[Entry]:
+    if selector.id is None:
+        key = selector.dedupe_key or ""
+        return shelf.same_key(key if scope is None else (scope, key))
+    entry = shelf.find(selector.id if scope is None else (scope, selector.id))
+    return () if entry is None else (entry,)
+
+
+def remove(transcript: Transcript, entries: Sequence[Entry], reason: str) -> Removed:
     """Remove these entries of the transcript."""
     if not entries:
-        return Removed(transcript, (), ())
+        return Removed(transcript, transcript.state.shelf)
     state = transcript.state
-    gone = tuple([state.shelf.remaining(entry) for entry in entries])
-    shelf = state.shelf.change([(entry, None) for entry in entries])
-    marks = withdraw(state.marks, gone, reason) if state.marks.standing else state.marks
-    following = replace(state, shelf=shelf, marks=marks)
-    return Removed(Transcript.of(following), gone, tuple([entry.event_id for entry in entries]))
+    before = state.shelf
+    if len(entries) == 1:
+        shelf = before.drop(entries[0])
+    else:
+        shelf = before.change([(entry, None) for entry in entries])
+    marks = state.marks
+    if marks.standing:
+        marks = withdraw(marks, (entry.reminder for entry in entries), reason)
+    following = State(
+        state.messages,
+        shelf,
+        state.others,
+        state.next_seq,
+        state.session_id,
+        state.agent_id,
+        marks,
+    )
+    return Removed(Transcript.of(following), before, tuple(entries))
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -241,20 +264,26 @@ class Passed(msgspec.Struct, frozen=True):
 
     transcript: Transcript
     turn: int
-    expired: tuple[Reminder, ...]
+    before: Shelf
+    gone: tuple[Entry, ...]
     decremented_count: int
     remaining_count: int
 
     @property
+    def expired(self) -> tuple[Reminder, ...]:
+        """The reminders that ran out, with their last ttl."""
+        return tuple(self.before.remaining(entry) for entry in self.gone)
+
+    @property
     def expired_count(self) -> int:
         """How many ran out."""
-        return len(self.expired)
+        return len(self.gone)
 
     @property
     def records(self) -> tuple[Record, ...]:
         """One `expired` (ttl) each."""
         return tuple(
-            records.expired(reminder, "ttl", expired_at_turn=self.turn) for reminder in self.expired
+            records.expired(entry.reminder, "ttl", expired_at_turn=self.turn) for entry in self.gone
         )
 
     @property
@@ -273,8 +302,7 @@ def post_turn(transcript: Transcript, turn: int) -> Passed:
     aged = state.shelf.age(turn)
     marks = replace(state.marks, turn=turn) if turn > state.marks.turn else state.marks
     following = Transcript.of(replace(state, shelf=aged.shelf, marks=marks))
-    expired = tuple([state.shelf.remaining(entry) for entry in aged.expired])
-    return Passed(following, turn, expired, aged.decremented, aged.shelf.size)
+    return Passed(following, turn, state.shelf, aged.expired, aged.decremented, aged.shelf.size)
 
 
 def check_turn(turn: object) -> None:

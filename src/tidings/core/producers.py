@@ -9,7 +9,6 @@ field by field, which normalises it or explains it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -212,7 +211,7 @@ def build(
         or body.isspace()
         or (ttl is not None and ttl < 1)
         or (key is not None and (not key or key != key.strip()))
-        or (tags and not _tidy_tags(tags))
+        or (tags and tags not in _tidy_tags and not _learn_tags(tags))
         or (rule.wire_fields and body != body.strip())
     ):
         read, id = _read_slowly(rule, options, id)
@@ -242,9 +241,18 @@ def ignored_fields(producer: ProducerName, options: Mapping[str, object]) -> tup
     return tuple(sorted(str(name) for name in options if name not in ALL_FIELDS))
 
 
-@lru_cache(maxsize=1024)
-def _tidy_tags(tags: tuple[str, ...]) -> bool:
-    return all(tags) and tuple(dict.fromkeys(tag.strip() for tag in tags)) == tags
+_tidy_tags: set[tuple[str, ...]] = set()
+"""Tags known to need no trimming: the same few come again and again. Bounded by `_learn_tags`."""
+
+
+def _learn_tags(tags: tuple[str, ...]) -> bool:
+    """Whether the tags are trimmed, non-blank and each there once; remembers if so."""
+    if not all(tags) or tuple(dict.fromkeys(tag.strip() for tag in tags)) != tags:
+        return False
+    if len(_tidy_tags) >= 1024:
+        _tidy_tags.clear()
+    _tidy_tags.add(tags)
+    return True
 
 
 def _read_slowly(rule: Producer, options: object, id: str) -> tuple[_Options, str]:

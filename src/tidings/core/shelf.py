@@ -89,11 +89,11 @@ class _Table:
         del self.by_id[entry.slot]
         self.unschedule(entry)
         if entry.key is not None:
-            others = tuple(e for e in self.by_key[entry.key] if e is not entry)
-            if others:
-                self.by_key[entry.key] = others
-            else:
+            same = self.by_key[entry.key]
+            if len(same) == 1:
                 del self.by_key[entry.key]
+            else:
+                self.by_key[entry.key] = tuple(e for e in same if e is not entry)
 
     def rewrite(self, old: Entry, new: Entry) -> None:
         self.by_id[new.slot] = new
@@ -236,7 +236,10 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
                 table.unschedule(old)
             if entry.expires is not None:
                 finite += 1
-                table.due.setdefault(entry.expires, {})[seq] = entry
+                if entry.expires in table.due:
+                    table.due[entry.expires][seq] = entry
+                else:
+                    table.due[entry.expires] = {seq: entry}
             elif entry.held:
                 table.schedule(entry)
             newer = Shelf(table, self.size, finite, self.passes, self.horizon, self.scopes, age)
@@ -259,6 +262,19 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
         if ttl is not None and reminder.fired_at_turn <= self.horizon:
             expires = self.passes + (ttl if ttl > 0 else 1)
         return Entry(seq, slot, key, rank, event_id, reminder, expires, event)
+
+    def drop(self, entry: Entry) -> Shelf:
+        """Without `entry`, which must be one of this version: the other hot path."""
+        with self.table.lock:
+            if self.newer is not None:
+                self._root()
+            table, age = self._table_to_change(1)
+            table.remove(entry)
+            finite = self.finite if entry.expires is None else self.finite - 1
+            newer = Shelf(table, self.size - 1, finite, self.passes, self.horizon, self.scopes, age)
+            if table is self.table:
+                self.newer, self.undo = newer, ((None, entry),)
+        return newer
 
     def change(self, changes: Iterable[Change]) -> Shelf:
         """With `changes` made; each `old` must be an entry of this version."""

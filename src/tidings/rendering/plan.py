@@ -46,7 +46,7 @@ TABLE: tuple[Row, ...] = (
     ),
     Row(
         "anthropic wire", ("ephemeral_cache",), "cached_block", "user",
-        "such a block, with `cache_control` where prompt caching and its limit allow",
+        "the same block, with `cache_control` where prompt caching and its limit allow",
     ),
     Row(
         "prefers_xml_scaffolding", ROLE_HINTS, "system_xml", "system",

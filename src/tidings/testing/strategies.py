@@ -211,7 +211,7 @@ def with_cache_marks(messages: list[Payload], count: int) -> list[Payload]:
     """Anthropic messages with a cache mark on the first `count` user blocks of their own."""
     marked: list[Payload] = []
     for message in messages:
-        content = message["content"] if message["role"] == "user" else None
+        content = message.get("content") if message.get("role") == "user" else None
         blocks = list(content) if isinstance(content, list) else []
         for index, block in enumerate(blocks):
             if count > 0:

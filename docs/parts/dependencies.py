@@ -1,0 +1,60 @@
+"""What the package needs and why: for dependencies.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from docs.parts.markdown import code, table
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+
+
+REASONS: dict[str, str] = {
+    "msgspec": "values, JSON, TOML of routes: frozen structs that are quick to make, compare and encode; "
+    "validation and decoding in one step",
+    "immutables": "nothing at present: declared, but no module imports it",
+    "typer": "the command line: options from type annotations; only `cli/` imports it",
+    "rich": "tables and colour in the terminal, and Typer's help; only `cli/` imports it",
+    "acp": "the ACP adapter",
+    "mcp": "the MCP adapter",
+    "anthropic": "a model of the agent loop",
+    "openai": "a model of the agent loop",
+    "gemini": "a model of the agent loop",
+    "watch": "the file watcher",
+    "hub": "the local hub and its panel",
+    "recall": "search in large fact stores",
+    "memory": "similarity in memory",
+    "all": "all of these",
+}
+
+
+def dependencies() -> str:
+    """What the package needs, each with its reason."""
+    needed = [_requirement(text) for text in _project()["dependencies"]]
+    return table(("package", "versions", "for"), [(f"`{n}`", v, REASONS[n]) for n, v in needed])
+
+
+def extras() -> str:
+    """The declared extras, without the one for development."""
+    declared = _project()["optional-dependencies"]
+    rows = [(f"`{n}`", _brought(n, texts), REASONS[n]) for n, texts in declared.items() if n != "dev"]
+    return table(("extra", "brings", "for"), rows)
+
+
+def _brought(extra: str, texts: list[str]) -> str:
+    return "" if extra == "all" else code(_requirement(text)[0] for text in texts)
+
+
+def _project() -> dict[str, Any]:
+    pyproject = msgspec.toml.decode(PYPROJECT.read_bytes())
+    return dict(pyproject["project"])
+
+
+def _requirement(text: str) -> tuple[str, str]:
+    """Its name and its versions."""
+    name = re.match(r"[\w.-]+", text)
+    assert name is not None, text
+    return name[0], text[name.end() :]
