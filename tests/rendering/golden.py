@@ -300,7 +300,9 @@ def as_json(route: td.Route, case: Case) -> dict[str, object]:
 
 
 def _shown(request: td.Request) -> dict[str, object]:
-    told = {name: getattr(request, name) for name in request.__struct_fields__ if name != "route"}
+    """What a request tells its caller; what is empty is left out."""
+    names = ("placement", "body", "fired", "dropped", "issued", "deferred", "warnings", "announced")
+    told = {name: getattr(request, name) for name in names}
     told["announced"] = sorted(request.announced)
     return {name: msgspec.to_builtins(value) for name, value in told.items() if value}
 

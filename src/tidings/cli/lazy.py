@@ -1,7 +1,7 @@
 """Command groups that import a command when it is used, and that turn errors into exit codes.
 
-A group is a table from command name to module; the module has an `app`. So `tidings version` never
-loads SQLite or asyncio, and adding a command is adding a line.
+A group is a table from command name to `module:name`, a Typer app or a plain function. So
+`tidings version` never loads SQLite or asyncio, and adding a command is adding a line.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ WRONG_QUESTION = 2
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are modules, imported when they are needed."""
+    """A group whose commands are imported when they are needed."""
 
-    modules: ClassVar[dict[str, str]] = {}
+    homes: ClassVar[dict[str, str]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = dict.fromkeys(self.modules)  # type: ignore[assignment]  # for "did you mean"
+        self.commands = dict.fromkeys(self.homes)  # type: ignore[assignment]  # for "did you mean"
 
     def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002 the base class decides
         """The names, in the order of the table."""
-        return list(self.modules)
+        return list(self.homes)
 
     def get_command(self, ctx: object, cmd_name: str) -> Any:  # noqa: ARG002 the base class decides
         """The command of that name, loaded now; None if there is none."""
-        if cmd_name not in self.modules:
+        if cmd_name not in self.homes:
             return None
-        command = typer.main.get_command(import_module(self.modules[cmd_name]).app)
+        command = typer.main.get_command(_load(self.homes[cmd_name]))
         command.name = cmd_name
         return command
 
@@ -61,9 +61,9 @@ class LazyGroup(TyperGroup):
             raise typer.Exit(code) from None
 
 
-def lazy_app(modules: dict[str, str], help: str) -> typer.Typer:
+def lazy_app(homes: dict[str, str], help: str) -> typer.Typer:
     """A Typer app over a table of lazily imported commands."""
-    group = type("Group", (LazyGroup,), {"modules": modules})
+    group = type("Group", (LazyGroup,), {"homes": homes})
     return typer.Typer(
         cls=group,
         help=help,
@@ -82,6 +82,17 @@ def command_app() -> typer.Typer:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+def _load(home: str) -> typer.Typer:
+    """The app at `module:name`; a plain function becomes one."""
+    module, _, name = home.partition(":")
+    found = getattr(import_module(module), name)
+    if isinstance(found, typer.Typer):
+        return found
+    single = command_app()
+    single.command()(found)
+    return single
 
 
 def _discard_stdout() -> None:

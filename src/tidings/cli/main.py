@@ -1,6 +1,7 @@
 """The `tidings` command: the table of commands and the entry point of the console script.
 
-To add a command, write a module with an `app` (see `version.py`) and add its line to `COMMANDS`.
+To add a command, write a module with a Typer app (see `version.py`) or a plain function, and add its
+line to `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import typer
 from tidings.cli.lazy import lazy_app
 
 COMMANDS: dict[str, str] = {
-    "explain": "tidings.cli.explain",
-    "lint": "tidings.cli.lint",
-    "log": "tidings.cli.log",
-    "version": "tidings.cli.version",
+    "demo": "tidings.cli.demo:demo",
+    "explain": "tidings.cli.explain:app",
+    "lint": "tidings.cli.lint:app",
+    "log": "tidings.cli.log:app",
+    "version": "tidings.cli.version:app",
 }
-"""Each command and the module that holds it, in the order of `tidings --help`."""
+"""Each command and its home, `module:name`, in the order of `tidings --help`."""
 
 _HELP = "Tell a running AI agent what just happened around it."
 

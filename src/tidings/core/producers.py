@@ -200,11 +200,11 @@ def build(
     Raises:
         DiagnosticError: with every problem, `.code` being the first in field order.
     """
-    rule = PRODUCERS[producer]
+    rule, name = PRODUCERS[producer], id
     try:
         read = _convert(options, _Options)
     except (msgspec.ValidationError, TypeError):
-        read, id = _read_slowly(rule, options, id)
+        read, name = _read_slowly(rule, options, id)
     body, key, tags, ttl = read.body, read.dedupe_key, read.tags, read.ttl_turns
     if (
         not body
@@ -214,13 +214,13 @@ def build(
         or (tags and tags not in _tidy_tags and not _learn_tags(tags))
         or (rule.wire_fields and body != body.strip())
     ):
-        read, id = _read_slowly(rule, options, id)
+        read, name = _read_slowly(rule, options, id)
         body, key, tags, ttl = read.body, read.dedupe_key, read.tags, read.ttl_turns
     meta = None
     if rule.trust != "operator" or origin is not None or provider_id is not None:
         meta = meta_for(Provenance(rule.trust, origin, provider_id))
     return Reminder(
-        id=id,
+        id=name,
         tags=tags,
         dedupe_key=key,
         ttl_turns=ttl,

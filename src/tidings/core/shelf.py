@@ -143,9 +143,9 @@ class _Table:
 class Shelf(msgspec.Struct, eq=False, gc=False):
     """One version of the pending reminders.
 
-    `size` counts them, `finite` those whose ttl counts down, `passes` the passes so far; `horizon` is
-    the latest turn a pass was made for and `scopes` the external origins seen. Only `newer`, `undo`
-    and `listed` are ever set again, by the version itself, and nobody can see that.
+    `size` counts them, `finite` those whose ttl counts down, `external` those from outside; `passes`
+    the passes so far, `horizon` the latest turn of one; `scopes` are the external origins seen. Only
+    `newer`, `undo` and `listed` are ever set again, by the family itself, and nobody can see that.
     """
 
     table: _Table
@@ -154,6 +154,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
     passes: int = 0
     horizon: int = 0
     scopes: frozenset[str] = frozenset()
+    external: int = 0
     age_of_table: int = 0
     newer: Shelf | None = None
     undo: tuple[Change, ...] = ()
@@ -242,7 +243,9 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
                     table.due[entry.expires] = {seq: entry}
             elif entry.held:
                 table.schedule(entry)
-            newer = Shelf(table, self.size, finite, self.passes, self.horizon, self.scopes, age)
+            newer = Shelf(
+                table, self.size, finite, self.passes, self.horizon, self.scopes, self.external, age
+            )
             if table is self.table:
                 self.newer, self.undo = newer, ((entry, old),)
         return newer, same
@@ -271,7 +274,10 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             table, age = self._table_to_change(1)
             table.remove(entry)
             finite = self.finite if entry.expires is None else self.finite - 1
-            newer = Shelf(table, self.size - 1, finite, self.passes, self.horizon, self.scopes, age)
+            external = self.external - (entry.rank == 0)
+            newer = Shelf(
+                table, self.size - 1, finite, self.passes, self.horizon, self.scopes, external, age
+            )
             if table is self.table:
                 self.newer, self.undo = newer, ((None, entry),)
         return newer
@@ -363,6 +369,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             self.passes if passes is None else passes,
             self.horizon if horizon is None else horizon,
             self.scopes | {e.slot[0] for e in added if e.rank == 0},
+            self.external + sum(e.rank == 0 for e in added) - sum(e.rank == 0 for e in removed),
             age,
         )
         if table is self.table:

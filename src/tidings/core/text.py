@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import msgspec
@@ -78,7 +78,7 @@ def _loosely(name: str) -> str:
 _FRAMING = re.compile(
     r"<[/!?\\ ]*(?:"
     + "|".join(_loosely(name) for name in sorted(FRAMING_TAGS, key=len, reverse=True))
-    + r"|\|[a-z0-9-]{1,40}\|>)"
+    + r"|\|[a-z0-9-]{1,40}\|)"
 )
 
 
@@ -88,8 +88,8 @@ def escape(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether `text` needs neither escaping nor neutralising: true of nearly every reminder."""
-    return ">" not in text and _SUSPECT.search(text) is None
+    """Whether `text` surely needs neither escaping nor neutralising: true of most reminders."""
+    return text.isascii() and "<" not in text and "&" not in text and ">" not in text
 
 
 def neutralise(text: str) -> str:
@@ -116,14 +116,29 @@ class _Shadow(msgspec.Struct, frozen=True):
 
 def _imitations(text: str) -> dict[tuple[int, int], str]:
     """Where a framing tag's bracket stands, and what to write there."""
+    found: dict[tuple[int, int], str] = {}
+    for shadow in _readings(text):
+        for match in _FRAMING.finditer(shadow.text):
+            at = match.start()
+            # A `[` behind `<![CDATA` would make a seam of it, and close the gap around it.
+            bracket = "(" if shadow.text.endswith("<![cdata", 0, at) else "["
+            found.setdefault(shadow.origin[at], bracket)
+    return found
+
+
+def _readings(text: str) -> Iterator[_Shadow]:
+    """`text` as it looks, with its entities resolved step by step, then without CDATA seams."""
     shadow = _folded(text)
+    yield shadow
     for _ in range(_DEPTH):
-        if "&" in shadow.text:
-            shadow = _reread(shadow, _ENTITY, _decoded)
-    shadow = _reread(shadow, _SEAM, lambda _: "")
-    found = [match.start() for match in _FRAMING.finditer(shadow.text)]
-    # A `[` behind `<![CDATA` would make a seam of it, and close the gap around it.
-    return {shadow.origin[at]: "(" if shadow.text.endswith("<![cdata", 0, at) else "[" for at in found}
+        following = _reread(shadow, _ENTITY, _decoded) if "&" in shadow.text else shadow
+        if following is shadow:
+            break
+        shadow = following
+        yield shadow
+    seamless = _reread(shadow, _SEAM, lambda _: "")
+    if seamless is not shadow:
+        yield seamless
 
 
 def _folded(text: str) -> _Shadow:
@@ -145,7 +160,7 @@ def _fold(character: str) -> str:
 
 
 def _reread(shadow: _Shadow, pattern: re.Pattern[str], meaning: Callable[[re.Match[str]], str]) -> _Shadow:
-    """`shadow` with each match read as its `meaning`."""
+    """`shadow` with each match read as its `meaning`; itself when there is none."""
     letters: list[str] = []
     origin: list[tuple[int, int]] = []
     last = 0
@@ -156,6 +171,8 @@ def _reread(shadow: _Shadow, pattern: re.Pattern[str], meaning: Callable[[re.Mat
         origin += shadow.origin[last:start]
         origin += [(shadow.origin[start][0], shadow.origin[end - 1][1])] * len(meant)
         last = end
+    if not last:
+        return shadow
     letters.append(shadow.text[last:])
     return _Shadow("".join(letters), origin + shadow.origin[last:])
 

@@ -8,8 +8,8 @@ kept as it is until a request is built, which drops it with a record (decision 7
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, overload
 
 import msgspec
 
@@ -60,11 +60,48 @@ class State(msgspec.Struct, frozen=True, gc=False):
     marks: Marks
 
 
-class Pending(Listing[Reminder]):
-    """The pending reminders in order; `invalid` and `withdrawn` tell `render` the rest."""
+class Pending(Sequence[Reminder]):
+    """The pending reminders in order, read-only; equal to a list or tuple of the same.
 
-    invalid: tuple[Payload, ...]
-    withdrawn: tuple[Withdrawn, ...]
+    The ttl each has left is worked out when somebody looks. `render` does not: it takes `stored`, the
+    reminders as they were put, with `outsiders` (how many are external), `invalid` and `withdrawn`.
+    """
+
+    __slots__ = ("_listed", "_shelf", "invalid", "outsiders", "stored", "withdrawn")
+
+    def __init__(self, state: State) -> None:
+        self._shelf = state.shelf
+        self._listed: Listing[Reminder] | None = None
+        self.outsiders = state.shelf.external
+        self.stored = [entry.reminder for entry in state.shelf.entries()]
+        self.invalid = tuple(e for _, e in state.others if e.get("kind") == REMINDER_KIND)
+        self.withdrawn = state.marks.withdrawn
+
+    def _list(self) -> Listing[Reminder]:
+        if self._listed is None:
+            self._listed = Listing(map(self._shelf.remaining, self._shelf.entries()))
+        return self._listed
+
+    @overload
+    def __getitem__(self, index: int) -> Reminder: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Reminder]: ...
+    def __getitem__(self, index: int | slice) -> Reminder | Sequence[Reminder]:
+        return self._list()[index]
+
+    def __len__(self) -> int:
+        return self._shelf.size
+
+    def __iter__(self) -> Iterator[Reminder]:
+        return iter(self._list())
+
+    def __eq__(self, other: object) -> bool:
+        return self._list() == (tuple(other) if isinstance(other, Pending) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._list())
 
 
 class Transcript:
@@ -119,7 +156,7 @@ class Transcript:
         try:
             return self._pending
         except AttributeError:
-            self._pending = _list_pending(self._state)
+            self._pending = Pending(self._state)
             return self._pending
 
     @property
@@ -250,14 +287,6 @@ def _list_events(state: State) -> Listing[Payload]:
     if state.others:
         placed = sorted((*placed, *state.others), key=lambda pair: pair[0])
     return Listing(event for _, event in placed)
-
-
-def _list_pending(state: State) -> Pending:
-    shelf = state.shelf
-    pending = Pending(map(shelf.remaining, shelf.entries()))
-    pending.invalid = tuple(e for _, e in state.others if e.get("kind") == REMINDER_KIND)
-    pending.withdrawn = state.marks.withdrawn
-    return pending
 
 
 def _checked_objects(name: str, given: object) -> tuple[Payload, ...]:

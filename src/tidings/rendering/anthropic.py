@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined
-from tidings.rendering.plan import Fragment
 
 BREAKPOINTS = 4
 """How many `cache_control` marks one request may carry, tools included."""
@@ -26,15 +25,19 @@ class Anthropic:
         system: Sequence[Piece],
         messages: Sequence[Message],
         developer: Sequence[str] = (),  # noqa: ARG002  this wire has no developer role
-        blocks: Sequence[Fragment] = (),
+        blocks: Sequence[str] = (),
+        cached: frozenset[int] = frozenset(),
         breakpoints: int = 0,
     ) -> Payload:
         """`system` (when there is any) and `messages`."""
         body: Payload = {}
         if system:
             body["system"] = _system(system)
-        used = breakpoints + _count_marks(body.get("system")) + _count_marks(messages) if blocks else 0
-        body["messages"] = _with_blocks(messages, _text_blocks(blocks, BREAKPOINTS - used))
+        made: list[Payload] = [{"type": "text", "text": text} for text in blocks]
+        if cached:
+            used = breakpoints + _count_marks(body.get("system")) + _count_marks(messages)
+            _mark(made, sorted(cached)[: max(0, BREAKPOINTS - used)])
+        body["messages"] = _with_blocks(messages, made)
         return body
 
     def closed(self, messages: Sequence[Message]) -> str | None:
@@ -59,15 +62,9 @@ def _system(pieces: Sequence[Piece]) -> object:
     return [{"type": "text", "text": p} if isinstance(p, str) else dict(p) for p in pieces]
 
 
-def _text_blocks(blocks: Sequence[Fragment], allowance: int) -> list[Payload]:
-    made: list[Payload] = []
-    for fragment in blocks:
-        block: Payload = {"type": "text", "text": fragment.text}
-        if fragment.cached and allowance > 0:
-            block["cache_control"] = {"type": "ephemeral"}
-            allowance -= 1
-        made.append(block)
-    return made
+def _mark(blocks: list[Payload], positions: list[int]) -> None:
+    for position in positions:
+        blocks[position]["cache_control"] = {"type": "ephemeral"}
 
 
 def _with_blocks(messages: Sequence[Message], blocks: list[Payload]) -> list[Message]:

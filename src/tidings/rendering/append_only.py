@@ -123,7 +123,7 @@ def _placed(
 
 
 def _framed(route: Route, voice: str, body: str) -> str:
-    tagged = voice == "user" or route.prefers_xml_scaffolding
+    tagged = voice == "user" or (voice == "system" and route.prefers_xml_scaffolding)
     return framed("system_xml" if tagged else "system_text", body)
 
 

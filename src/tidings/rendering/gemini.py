@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined
-from tidings.rendering.plan import Fragment
 
 
 class Gemini:
@@ -22,14 +21,15 @@ class Gemini:
         system: Sequence[Piece],
         messages: Sequence[Message],
         developer: Sequence[str] = (),  # noqa: ARG002  this wire has no developer role
-        blocks: Sequence[Fragment] = (),
+        blocks: Sequence[str] = (),
+        cached: frozenset[int] = frozenset(),  # noqa: ARG002  this wire has no marks
         breakpoints: int = 0,  # noqa: ARG002  this wire has no marks
     ) -> Payload:
         """`systemInstruction` (when there is any) and `contents`."""
         body: Payload = {}
         if system:
             body["systemInstruction"] = {"parts": [{"text": joined(system)}]}
-        body["contents"] = _with_parts(messages, [{"text": f.text} for f in blocks])
+        body["contents"] = _with_parts(messages, [{"text": text} for text in blocks])
         return body
 
     def closed(self, messages: Sequence[Message]) -> str | None:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined, leading, open_turn
-from tidings.rendering.plan import Fragment
 
 
 class OpenAIChat:
@@ -22,14 +21,15 @@ class OpenAIChat:
         system: Sequence[Piece],
         messages: Sequence[Message],
         developer: Sequence[str] = (),
-        blocks: Sequence[Fragment] = (),
+        blocks: Sequence[str] = (),
+        cached: frozenset[int] = frozenset(),  # noqa: ARG002  this wire has no marks
         breakpoints: int = 0,  # noqa: ARG002  this wire has no marks
     ) -> Payload:
         """`messages`, the system text as its first message."""
         head = leading(messages)
         opening = _with_system(messages[:head], joined(system))
         reminders: list[Message] = [{"role": "developer", "content": text} for text in developer]
-        rest = _with_blocks(messages[head:], [fragment.text for fragment in blocks])
+        rest = _with_blocks(messages[head:], list(blocks))
         return {"messages": [*opening, *reminders, *rest]}
 
     def closed(self, messages: Sequence[Message]) -> str | None:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined, leading
-from tidings.rendering.plan import Fragment
 
 
 class OpenAIResponses:
@@ -23,14 +22,18 @@ class OpenAIResponses:
         system: Sequence[Piece],
         messages: Sequence[Message],
         developer: Sequence[str] = (),
-        blocks: Sequence[Fragment] = (),
+        blocks: Sequence[str] = (),
+        cached: frozenset[int] = frozenset(),  # noqa: ARG002  this wire has no marks
         breakpoints: int = 0,  # noqa: ARG002  this wire has no marks
     ) -> Payload:
         """`instructions` (when there are any) and `input`."""
         body: Payload = {"instructions": joined(system)} if system else {}
-        reminders: list[Message] = [self.message("developer", [text]) for text in developer]
+        reminders: list[Message] = [
+            {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": text}]}
+            for text in developer
+        ]
         head = leading(messages)
-        rest = _with_blocks(messages[head:], [fragment.text for fragment in blocks])
+        rest = _with_blocks(messages[head:], list(blocks))
         body["input"] = [*messages[:head], *reminders, *rest]
         return body
 

@@ -12,7 +12,6 @@ from typing import Protocol, TypeAlias
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
-from tidings.rendering.plan import Fragment
 
 Piece: TypeAlias = str | Mapping[str, object]
 SystemInput: TypeAlias = str | Sequence[Piece] | None
@@ -26,7 +25,8 @@ class Wire(Protocol):
         system: Sequence[Piece],
         messages: Sequence[Message],
         developer: Sequence[str] = (),
-        blocks: Sequence[Fragment] = (),
+        blocks: Sequence[str] = (),
+        cached: frozenset[int] = frozenset(),
         breakpoints: int = 0,
     ) -> Payload:
         """The request body with everything at its seed place."""

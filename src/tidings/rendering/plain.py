@@ -13,7 +13,6 @@ import msgspec
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined, open_turn
-from tidings.rendering.plan import Fragment
 
 _SAID = ("role", "type", "content", "parts")
 
@@ -26,13 +25,14 @@ class Plain:
         system: Sequence[Piece],
         messages: Sequence[Message],
         developer: Sequence[str] = (),
-        blocks: Sequence[Fragment] = (),
+        blocks: Sequence[str] = (),
+        cached: frozenset[int] = frozenset(),  # noqa: ARG002  this wire has no marks
         breakpoints: int = 0,  # noqa: ARG002  this wire has no marks
     ) -> Payload:
         """`prompt`."""
         paragraphs = [joined(system)] if system else []
         paragraphs += developer
-        texts = [fragment.text for fragment in blocks]
+        texts = list(blocks)
         index = first_plain_user(messages)
         if index is None:
             paragraphs += [f"User: {text}" for text in texts]

@@ -8,6 +8,7 @@ planned texts into a body; they know nothing of reminders.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -66,6 +67,9 @@ _HAS: dict[str, Callable[[Route], bool]] = {
     "any route": lambda _: True,
 }
 
+_hint_of: Callable[[Reminder], RoleHint] = attrgetter("role_hint")
+_body_of: Callable[[Reminder], str] = attrgetter("body")
+
 _FALLBACK = "the route {route} cannot keep role_hint {hint!r}; it is rendered as {shape}"
 _OVER_BUDGET = "external reminders of one request are limited; the older ones wait for the next"
 
@@ -75,28 +79,29 @@ def row_for(route: Route, hint: RoleHint) -> Row:
     return next(row for row in TABLE if hint in row.hints and _HAS[row.capability](route))
 
 
-class Fragment(msgspec.Struct, frozen=True, gc=False):
-    """One text for a request."""
-
-    text: str
-    cached: bool = False
-
-
 class Candidates(msgspec.Struct, frozen=True):
     """The reminders that may be rendered, and those that cannot."""
 
     reminders: Sequence[Reminder]
     dropped: tuple[Unused, ...]
     withdrawn: tuple[Withdrawn, ...]
+    external: bool
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a seed-placed request holds, by slot, each in transcript order."""
+    """What a seed-placed request holds, by slot, each in transcript order.
+
+    `cached` are the positions of blocks that want a cache mark; `roles` says which role each hint of
+    a `rendered` reminder was given, `lost` what to say about a hint that the route cannot keep.
+    """
 
     system: Sequence[str] = ()
     developer: Sequence[str] = ()
-    blocks: Sequence[Fragment] = ()
-    shown: tuple[Shown, ...] = ()
+    blocks: Sequence[str] = ()
+    cached: frozenset[int] = frozenset()
+    rendered: Sequence[Reminder] = ()
+    roles: Mapping[str, str]
+    lost: Mapping[str, str] = {}
     deferred: tuple[str, ...] = ()
     warnings: tuple[Warned, ...] = ()
 
@@ -105,7 +110,7 @@ def candidates(given: Iterable[object]) -> Candidates:
     """Sort what the caller passed: reminders, their payloads or events; invalid ones drop out."""
     if isinstance(given, Pending):
         invalid = tuple(Unused(invalid_id(event), "invalid") for event in given.invalid)
-        return Candidates(given, invalid, given.withdrawn)
+        return Candidates(given.stored, invalid, given.withdrawn, given.outsiders > 0)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise CallerError(f"`reminders` is a list, such as transcript.pending; got {given!r:.80}")
     reminders: list[Reminder] = []
@@ -116,7 +121,8 @@ def candidates(given: Iterable[object]) -> Candidates:
             dropped.append(Unused(_name(item), "invalid"))
         else:
             reminders.append(reminder)
-    return Candidates(reminders, tuple(dropped), ())
+    external = any(reminder.trust == "external" for reminder in reminders)
+    return Candidates(reminders, tuple(dropped), (), external)
 
 
 def _read(item: object) -> Reminder | None:
@@ -133,8 +139,6 @@ def _name(item: object) -> str:
 
 def within_budget(reminders: Sequence[Reminder]) -> tuple[Sequence[Reminder], tuple[str, ...]]:
     """Without the older external reminders that exceed the request's budget."""
-    if all(reminder.meta is None for reminder in reminders):
-        return reminders, ()
     left = REQUEST_BUDGET
     over: set[int] = set()
     for reminder in reversed(reminders):
@@ -148,45 +152,105 @@ def within_budget(reminders: Sequence[Reminder]) -> tuple[Sequence[Reminder], tu
 
 def budget_warnings(reminders: Sequence[Reminder], deferred: tuple[str, ...]) -> tuple[Warned, ...]:
     """One warning for each origin that had to wait."""
+    if not deferred:
+        return ()
     late = {producer_label(r): r.id for r in reminders if r.id in deferred}
     return tuple(Warned("external_budget", label, _OVER_BUDGET, i) for label, i in late.items())
 
 
-def make_plan(route: Route, reminders: Sequence[Reminder]) -> Plan:
-    """Plan a seed-placed request."""
-    kept, deferred = within_budget(reminders)
+def make_plan(route: Route, found: Candidates) -> Plan:
+    """Plan a seed-placed request. Most are uniform, and then nothing is done one by one."""
     rows = {hint: row_for(route, hint) for hint in ROLE_HINTS}
-    plain = is_plain("\n".join([reminder.body for reminder in kept]))
+    slots = {row.slot for row in rows.values()}
+    if len(slots) > 1 and not found.external:
+        slots = {rows[hint].slot for hint in set(map(_hint_of, found.reminders))}
+    roles: dict[str, str] = {hint: row.role for hint, row in rows.items()}
+    lost = {
+        hint: _FALLBACK.format(route=route.name, hint=hint, shape=row.shape)
+        for hint, row in rows.items()
+        if not keeps_hint(route, hint)
+    }
+    if not found.reminders:
+        return Plan(roles=roles)
+    if len(slots) == 1 and not found.external:
+        plan = _uniform(route, slots.pop(), found.reminders, roles)
+        return msgspec.structs.replace(plan, lost=lost)
+    kept, deferred = within_budget(found.reminders)
+    plan = _one_by_one(route, kept, rows, roles)
+    waiting = budget_warnings(found.reminders, deferred)
+    return msgspec.structs.replace(plan, lost=lost, deferred=deferred, warnings=waiting)
+
+
+def _uniform(route: Route, slot: Slot, kept: Sequence[Reminder], roles: Mapping[str, str]) -> Plan:
+    """Every reminder in the same slot, none from outside."""
+    bodies = list(map(_body_of, kept))
+    if is_plain("\n".join(bodies)):
+        opening, closing = _FRAMES[slot]
+        if slot in ("system_xml", "system_text"):
+            between = f"{closing}\n\n{opening}"
+            return Plan(system=[f"{opening}{between.join(bodies)}{closing}"], rendered=kept, roles=roles)
+        texts = [f"{opening}{body}{closing}" for body in bodies]
+    else:
+        texts = [framed(slot, body) for body in bodies]
+    if slot in ("system_xml", "system_text"):
+        return Plan(system=texts, rendered=kept, roles=roles)
+    if slot == "developer":
+        return Plan(developer=texts, rendered=kept, roles=roles)
+    marked = slot == "cached_block" and route.prompt_caching
+    cached = frozenset(range(len(texts))) if marked else frozenset()
+    return Plan(blocks=texts, cached=cached, rendered=kept, roles=roles)
+
+
+def _one_by_one(
+    route: Route, kept: Sequence[Reminder], rows: Mapping[RoleHint, Row], roles: Mapping[str, str]
+) -> Plan:
     texts: dict[Slot, list[str]] = {"developer": [], "system_xml": [], "system_text": []}
-    blocks: list[Fragment] = []
-    shown: list[Shown] = []
+    blocks: list[str] = []
+    cached: set[int] = set()
     for reminder in kept:
-        if reminder.meta is not None and reminder.trust == "external":
-            blocks.append(Fragment(quoted(reminder)))
-            shown.append(Shown(reminder.id, "user"))
+        if reminder.trust == "external":
+            blocks.append(quoted(reminder))
             continue
-        row = rows[reminder.role_hint]
-        text = framed(row.slot, reminder.body, plain)
-        if row.slot in texts:
-            texts[row.slot].append(text)
-        else:
-            blocks.append(Fragment(text, row.slot == "cached_block" and route.prompt_caching))
-        shown.append(Shown(reminder.id, row.role))
+        slot = rows[reminder.role_hint].slot
+        if slot == "cached_block" and route.prompt_caching:
+            cached.add(len(blocks))
+        texts.get(slot, blocks).append(framed(slot, reminder.body))
     return Plan(
         system=texts["system_xml"] or texts["system_text"],
         developer=texts["developer"],
         blocks=blocks,
-        shown=tuple(shown),
-        deferred=deferred,
-        warnings=(*budget_warnings(reminders, deferred), *_hint_warnings(route, kept, rows)),
+        cached=frozenset(cached),
+        rendered=kept,
+        roles=roles,
     )
 
 
-def framed(slot: Slot, body: str, plain: bool = False) -> str:
-    """A body in its slot's frame; `plain` says that nothing in it needs escaping."""
-    if slot == "system_text" or slot == "developer":
-        return f"System reminder:\n{body if plain else neutralise(body)}"
-    return f"<system-reminder>\n{body if plain else escape(neutralise(body))}\n</system-reminder>"
+_TAGGED = ("<system-reminder>\n", "\n</system-reminder>")
+_PREFIXED = ("System reminder:\n", "")
+_FRAMES: dict[Slot, tuple[str, str]] = {
+    "developer": _PREFIXED,
+    "system_text": _PREFIXED,
+    "system_xml": _TAGGED,
+    "block": _TAGGED,
+    "cached_block": _TAGGED,
+}
+
+
+def framed(slot: Slot, body: str) -> str:
+    """A body in its slot's frame: neutralised, and escaped wherever it sits inside tags."""
+    opening, closing = _FRAMES[slot]
+    safe = escape(neutralise(body)) if closing else neutralise(body)
+    return f"{opening}{safe}{closing}"
+
+
+def shown(rendered: Sequence[Reminder], roles: Mapping[str, str]) -> tuple[Shown, ...]:
+    """Each rendered reminder with the role it was given."""
+    return tuple(
+        [
+            Shown(r.id, "user" if r.meta is not None and r.trust == "external" else roles[r.role_hint])
+            for r in rendered
+        ]
+    )
 
 
 def quoted(reminder: Reminder) -> str:
@@ -209,16 +273,12 @@ def _external_body(reminder: Reminder) -> str:
     return truncate(reminder.body, LIMITS["external"])
 
 
-def _hint_warnings(
-    route: Route, reminders: Sequence[Reminder], rows: Mapping[RoleHint, Row]
-) -> tuple[Warned, ...]:
-    lost = {hint for hint in ROLE_HINTS if not keeps_hint(route, hint)}
-    if not lost:
-        return ()
+def hint_warnings(rendered: Sequence[Reminder], lost: Mapping[str, str]) -> tuple[Warned, ...]:
+    """HARN-RMD-003, once for each producer whose hint the route could not keep (decision 16)."""
     found: dict[str, Warned] = {}
-    for reminder in reminders:
+    for reminder in rendered:
         if reminder.role_hint in lost and reminder.trust != "external":
-            hint, label = reminder.role_hint, producer_label(reminder)
-            text = _FALLBACK.format(route=route.name, hint=hint, shape=rows[hint].shape)
-            found.setdefault(label, Warned("HARN-RMD-003", label, text, reminder.id))
+            label = producer_label(reminder)
+            told = Warned("HARN-RMD-003", label, lost[reminder.role_hint], reminder.id)
+            found.setdefault(label, told)
     return tuple(found.values())

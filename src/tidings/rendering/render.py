@@ -73,17 +73,19 @@ def _seeded(
     after: list[Piece],
     breakpoints: int,
 ) -> Request:
-    plan = make_plan(route, found.reminders)
+    plan = make_plan(route, found)
     system = [*before, *plan.system, *after]
     wire = _WIRES[route.wire]
     return Request(
         route=route.name,
         placement="seed",
-        body=wire.body(system, messages, plan.developer, plan.blocks, breakpoints),
-        fired=plan.shown,
+        body=wire.body(system, messages, plan.developer, plan.blocks, plan.cached, breakpoints),
+        rendered=plan.rendered,
+        roles=plan.roles,
         dropped=found.dropped,
+        lost=plan.lost,
         deferred=plan.deferred,
-        warnings=plan.warnings,
+        waiting=plan.warnings,
     )
 
 
@@ -100,11 +102,11 @@ def _appended(
         route=route.name,
         placement="append_only",
         body=wire.body(system, appended.messages),
-        fired=appended.shown,
+        appended=appended.shown,
         dropped=(*found.dropped, *appended.unused),
         issued=appended.issued,
         deferred=appended.deferred,
-        warnings=budget_warnings(found.reminders, appended.deferred),
+        waiting=budget_warnings(found.reminders, appended.deferred),
         announced=appended.announced,
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from tidings.core.fire import Shot, Shown, Unused, Warned
-from tidings.core.reminder import Payload
+from tidings.core.reminder import Payload, Reminder
+from tidings.rendering.plan import hint_warnings, shown
 
 Placement: TypeAlias = Literal["seed", "append_only"]
 
@@ -27,19 +29,32 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A rendered request. `body` holds what rendering decides: merge it with model and settings.
 
-    `fired` are the reminders in it, `dropped` those it could not use, `deferred` external ones that
-    wait for the next because of the size budget; `issued` goes into the next append-only `render`.
+    `dropped` are the reminders it could not use, `deferred` external ones that wait for the next
+    because of the size budget; `issued` goes into the next append-only `render`.
     """
 
     route: str
     placement: Placement
     body: Payload
-    fired: tuple[Shown, ...] = ()
+    rendered: Sequence[Reminder] = ()
+    roles: Mapping[str, str] = {}
+    appended: tuple[Shown, ...] = ()
     dropped: tuple[Unused, ...] = ()
     issued: tuple[Issued, ...] = ()
     deferred: tuple[str, ...] = ()
-    warnings: tuple[Warned, ...] = ()
+    lost: Mapping[str, str] = {}
+    waiting: tuple[Warned, ...] = ()
     announced: frozenset[str] = frozenset()
+
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        """Hints that the route could not keep, and origins that had to wait."""
+        return (*self.waiting, *hint_warnings(self.rendered, self.lost))
+
+    @property
+    def fired(self) -> tuple[Shown, ...]:
+        """The reminders in it, each with its role; append-only: those that it issues anew."""
+        return self.appended or shown(self.rendered, self.roles)
 
     @property
     def shot(self) -> Shot:

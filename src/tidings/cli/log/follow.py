@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import stat
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
@@ -47,7 +49,7 @@ def follow(
     choice = Choice(topic, kind_prefix, session, from_cursor, limit)
     for end in (signal.SIGINT, signal.SIGTERM):
         signal.signal(end, _stop)
-    with open_existing(address) as log, suppress(KeyboardInterrupt):
+    with open_existing(address) as log, suppress(KeyboardInterrupt, asyncio.CancelledError):
         asyncio.run(_print_all(log, choice, json_line if as_json else as_line))
 
 
@@ -57,6 +59,7 @@ def _stop(*_: object) -> NoReturn:
 
 
 async def _print_all(log: EventLog, choice: Choice, as_text: Callable[[LogRecord], str]) -> None:
+    _end_with_reader()
     left = choice.limit
     async with aclosing(_records(log, choice)) as records:
         async for record in records:
@@ -65,6 +68,14 @@ async def _print_all(log: EventLog, choice: Choice, as_text: Callable[[LogRecord
             left = None if left is None else left - 1
             if left == 0:
                 return
+
+
+def _end_with_reader() -> None:
+    """Stop when whoever reads our pipe goes away, even if no record comes to be written."""
+    task = asyncio.current_task()
+    with suppress(OSError, ValueError, NotImplementedError):
+        if task is not None and stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode):
+            asyncio.get_running_loop().add_reader(sys.stdout.fileno(), task.cancel)
 
 
 async def _records(log: EventLog, choice: Choice) -> AsyncGenerator[LogRecord, None]:

@@ -16,7 +16,7 @@ from tidings.diagnostics.lint.sites import Sites
 from tidings.diagnostics.lint.source import Mark
 from tidings.diagnostics.lint.spec import Spec
 from tidings.errors import RouteError
-from tidings.render.route import Route, keeps_hint, route
+from tidings.rendering.route import Route, keeps_hint, route
 
 _NAMING_CALLS = frozenset(("route", "model", "render"))
 _NAMING_KEYWORDS = frozenset(("route", "model"))
