@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from benchmarks.measure import Measurement, measurement, ratio
 from msgspec.structs import replace
 
+from benchmarks.measure import Measurement, measurement, ratio
 from tidings.core.lifecycle import Selector, clear, inject, post_turn
 from tidings.core.reminder import Reminder
 from tidings.core.transcript import Transcript
@@ -32,7 +32,7 @@ def reminder(key: int, ttl: int = 3) -> Reminder:
     )
 
 
-def filled(size: int, ttl: Callable[[int], int] = lambda key: 3) -> Transcript:
+def filled(size: int, ttl: Callable[[int], int] = lambda _: 3) -> Transcript:
     transcript = Transcript()
     for key in range(size):
         transcript = inject(transcript, reminder(key, ttl(key)), "event").transcript
@@ -106,7 +106,9 @@ def _injecting(quick: bool) -> list[Measurement]:
         per_operation[size] = ours / case.operations
         detail = f"{ours / case.operations * 1e6:.2f} us against {theirs / case.operations * 1e6:.2f} us"
         target = "" if size == REPORTED else "<= 16"
-        found.append(measurement(f"inject with dedupe, {size:,} pending", value, target=target, detail=detail))
+        found.append(
+            measurement(f"inject with dedupe, {size:,} pending", value, target=target, detail=detail)
+        )
     growth = per_operation[10_000] / per_operation[10]
     found.append(measurement("inject with dedupe, growth from 10 to 10,000", growth, target="<= 2"))
     return found

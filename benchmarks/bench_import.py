@@ -23,7 +23,9 @@ def _cpu_of(code: str) -> float:
 def run(quick: bool) -> list[Measurement]:
     """Medians of interleaved starts, interpreter included, and the part beyond it."""
     rounds = 3 if quick else 25
-    samples = [[_cpu_of(code) for code in ("pass", "import msgspec", LIBRARY, IN_USE)] for _ in range(rounds)]
+    samples = [
+        [_cpu_of(code) for code in ("pass", "import msgspec", LIBRARY, IN_USE)] for _ in range(rounds)
+    ]
     empty, base, library, in_use = (statistics.median(column) for column in zip(*samples, strict=True))
     detail = f"interpreter {empty * 1e3:.0f} ms, msgspec {base * 1e3:.0f} ms"
     return [

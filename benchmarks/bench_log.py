@@ -23,8 +23,8 @@ from pathlib import Path
 from statistics import median, quantiles
 
 import msgspec
-from benchmarks.measure import Measurement, met
 
+from benchmarks.measure import Measurement, met
 from tidings.log.chain import Row
 from tidings.log.open import Durability
 from tidings.log.schema import prepare

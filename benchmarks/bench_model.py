@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 import pydantic
-from benchmarks.measure import Measurement, measurement, ratio
 
+from benchmarks.measure import Measurement, measurement, ratio
 from tidings.core.producers import build
 
 OPTIONS = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import msgspec
-from benchmarks.bench_core import reminder
-from benchmarks.measure import Measurement, measurement, ratio
 from msgspec.structs import replace
 
 import tidings as td
+from benchmarks.bench_core import reminder
+from benchmarks.measure import Measurement, measurement, ratio
 from tidings.core.lifecycle import inject, post_turn
 
 ROUTES = {

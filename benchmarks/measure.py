@@ -33,7 +33,9 @@ def met(value: float, target: str) -> bool | None:
     return value >= float(bound) if relation == ">=" else value <= float(bound)
 
 
-def measurement(name: str, value: float, *, unit: str = "x", target: str = "", detail: str = "") -> Measurement:
+def measurement(
+    name: str, value: float, *, unit: str = "x", target: str = "", detail: str = ""
+) -> Measurement:
     """A measurement, judged by its target."""
     return Measurement(name, value, unit, target, met(value, target), detail)
 

@@ -1,4 +1,4 @@
-"""The error tree, split by whose fault it is. Everything Tidings raises on purpose is here.
+"""The error tree, split by whose fault it is. Everything raised on purpose is one of these.
 
 TidingsError
 ├── CallerError (ValueError)        the calling code or its input is wrong

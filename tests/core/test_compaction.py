@@ -107,9 +107,7 @@ def test_a_custom_compactor_sees_all_survivors_of_ttl_and_dedupe() -> None:
     assert seen == [
         ([{"role": "user", "content": "hi"}], [("a", "body of a", 2), ("b", "body of b", None)])
     ]
-    assert result.transcript.messages == [
-        {"role": "system", "content": "Summary plus 2 active reminders."}
-    ]
+    assert result.transcript.messages == [{"role": "system", "content": "Summary plus 2 active reminders."}]
     assert ids(result.transcript) == ["b"]
 
 

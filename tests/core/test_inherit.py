@@ -17,9 +17,7 @@ from tidings.errors import CallerError
 def pass_down(parent: Transcript, parent_id: str, child: Transcript, child_id: str):
     numbers = count()
     envelope = json.loads(json.dumps(handoff(parent, parent_id)))
-    return receive(
-        child, envelope, sub_agent_id=child_id, new_id=lambda: f"{child_id}-{next(numbers)}"
-    )
+    return receive(child, envelope, sub_agent_id=child_id, new_id=lambda: f"{child_id}-{next(numbers)}")
 
 
 def test_all_goes_through_every_generation_session_only_to_children_none_nowhere() -> None:

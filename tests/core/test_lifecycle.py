@@ -214,9 +214,7 @@ def test_a_selector_that_selects_nothing_or_is_unknown_is_refused(options: objec
 
 
 def test_the_pass_counts_down_and_removes_what_ran_out() -> None:
-    before = transcript(
-        reminder("one", ttl_turns=1), reminder("three", ttl_turns=3), reminder("forever")
-    )
+    before = transcript(reminder("one", ttl_turns=1), reminder("three", ttl_turns=3), reminder("forever"))
     result = post_turn(before, 1)
     assert [(r.id, r.ttl_turns) for r in result.transcript.pending] == [("three", 2), ("forever", None)]
     assert (result.expired_count, result.decremented_count, result.remaining_count) == (1, 1, 2)

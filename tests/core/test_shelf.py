@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+
 import hypothesis.strategies as st
 from hypothesis import given, settings
 from msgspec.structs import replace
 
 from tidings.core.lifecycle import Selector, clear, inject, post_turn
 from tidings.core.reminder import Meta, Provenance, Reminder
-from tidings.core.shelf import RANK
+from tidings.core.table import RANK
 from tidings.core.transcript import Transcript
 
 Model = tuple[Reminder, ...]
@@ -55,9 +56,7 @@ def aged(model: Model, turn: int | None) -> Model:
 
 
 keys = st.sampled_from([None, "k1", "k2", "k3"])
-specs = st.tuples(
-    keys, st.sampled_from([None, 1, 2, 3, 9]), st.integers(0, 4), st.sampled_from(TRUSTS)
-)
+specs = st.tuples(keys, st.sampled_from([None, 1, 2, 3, 9]), st.integers(0, 4), st.sampled_from(TRUSTS))
 steps = st.one_of(
     st.tuples(st.just("inject"), specs),
     st.tuples(st.just("inject"), specs),
@@ -69,7 +68,9 @@ steps = st.one_of(
 )
 
 
-def perform(step: tuple[str, object], number: int, transcript: Transcript, model: Model) -> tuple[Transcript, Model]:
+def perform(
+    step: tuple[str, object], number: int, transcript: Transcript, model: Model
+) -> tuple[Transcript, Model]:
     name, detail = step
     if name == "inject":
         key, ttl, turn, trust = detail

@@ -22,7 +22,9 @@ def test_our_own_codes_are_understood_too(spelling: str) -> None:
 
 
 def test_an_explanation_reads_as_text() -> None:
-    assert str(td.explain("4")) == """\
+    assert (
+        str(td.explain("4"))
+        == """\
 HARN-RMD-004: discardable reminder without an end
 
 The reminder has no ttl_turns and is not preserved on compaction: it stays in every
@@ -42,6 +44,7 @@ Fix: Give it a ttl_turns, or preserve_on_compact=True if it should outlive compa
 
 Severity: warning. Reported at run time and by `tidings lint`.
 Source: seed 001, "Compaction interaction"."""
+    )
 
 
 @pytest.mark.parametrize("known", CATALOGUE, ids=lambda known: known.code)

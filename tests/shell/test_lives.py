@@ -137,9 +137,7 @@ def test_every_reminder_is_accounted_for(plan: list[tuple[str, object]]) -> None
         elif record.payload["reminder_id"] != "broken" and record.payload["reason"] == "invalid":
             counted["dropped"] += 1
     pending = len(life.transcript.pending)
-    assert counted["injected"] == (
-        pending + counted["replaced"] + counted["expired"] + counted["dropped"]
-    )
+    assert counted["injected"] == (pending + counted["replaced"] + counted["expired"] + counted["dropped"])
 
 
 @settings(max_examples=60, deadline=None)

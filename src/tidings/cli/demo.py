@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
@@ -127,8 +126,3 @@ def _records(console: Console, records: list[LogRecord]) -> None:
 def _line(console: Console, title: str, text: str) -> None:
     console.print()
     console.print(Text(title, style="bold magenta") + Text(f"  {text}", style="default"))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command("demo")(demo)

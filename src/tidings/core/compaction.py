@@ -20,7 +20,8 @@ from tidings.core.messages import Message, MessageList
 from tidings.core.producers import shown
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.shelf import Entry, Shelf
+from tidings.core.shelf import Shelf
+from tidings.core.table import Entry
 from tidings.core.transcript import REMINDER_KIND, State, Transcript
 from tidings.errors import CallerError
 

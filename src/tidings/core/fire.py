@@ -14,7 +14,7 @@ from tidings.core import records
 from tidings.core.lifecycle import check_turn, drop_invalid, invalid_id, warn_once
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Reminder
-from tidings.core.shelf import Entry
+from tidings.core.table import Entry
 from tidings.core.transcript import REMINDER_KIND, Transcript
 
 

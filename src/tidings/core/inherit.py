@@ -17,8 +17,9 @@ from tidings.core.lifecycle import inject, stamp_turn
 from tidings.core.producers import shown
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder, Trust, meta_for, read_payload
-from tidings.core.shelf import RANK
+from tidings.core.table import RANK
 from tidings.core.transcript import Transcript
+from tidings.core.trust import Admitted, admit
 from tidings.errors import CallerError, DuplicateReminderError
 
 
@@ -80,14 +81,14 @@ def receive(
         if reminder is None:
             written.append(records.dropped(_name(payload), "invalid", detail="malformed handoff"))
             continue
-        copy = _copied(reminder, stamp_turn(child), trust)
+        copy, lowered = _copied(reminder, stamp_turn(child), trust)
         try:
             result = inject(child, copy, new_id())
         except DuplicateReminderError as error:
             written.append(records.dropped(copy.id, "invalid", detail=str(error)))
             continue
         child = result.transcript
-        written += result.records
+        written += (*lowered, *result.records) if result.accepted else ()
         changes += result.changes
         if result.accepted:
             taken.append(copy)
@@ -105,11 +106,15 @@ def _payloads(envelope: object) -> list[object]:
     )
 
 
-def _copied(reminder: Reminder, turn: int, cap: Trust) -> Reminder:
+def _copied(reminder: Reminder, turn: int, cap: Trust) -> tuple[Reminder, tuple[Record, ...]]:
+    """The child's copy. One that the cap lowers loses what its new tier may not claim."""
     provenance = reminder.provenance
-    if RANK[provenance.trust] > RANK[cap]:
+    below = RANK[provenance.trust] > RANK[cap]
+    if below:
         provenance = replace(provenance, trust=cap)
-    return replace(reminder, source="inherited", fired_at_turn=turn, meta=meta_for(provenance))
+    copy = replace(reminder, source="inherited", fired_at_turn=turn, meta=meta_for(provenance))
+    admitted = admit(copy) if below else Admitted(copy)
+    return admitted.reminder, admitted.records
 
 
 def _name(payload: object) -> str:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from tidings.core.reminder import OPERATOR, PROPAGATE, ROLE_HINTS, SOURCES, Meta, Reminder
+from tidings.core.text import is_unicode
 
 _C = TypeVar("_C", bound=str)
 
@@ -38,7 +39,9 @@ def build_leniently(options: Mapping[str, object], *, id: str) -> Reminder:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if is_unicode(value) else value.encode("utf-8", "replace").decode()
 
 
 def _lenient_tags(value: object) -> tuple[str, ...]:

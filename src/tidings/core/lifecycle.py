@@ -17,7 +17,8 @@ from tidings.core import records
 from tidings.core.producers import shown
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.shelf import Entry, Shelf, SlotTakenError
+from tidings.core.shelf import Shelf, SlotTakenError
+from tidings.core.table import Entry
 from tidings.core.transcript import Marks, State, Transcript, Withdrawn, event_of
 from tidings.errors import CallerError, DiagnosticError, DuplicateReminderError, Problem
 

@@ -25,6 +25,7 @@ from tidings.core.reminder import (
     Trust,
     meta_for,
 )
+from tidings.core.text import is_unicode
 from tidings.errors import DiagnosticError, Problem
 
 ProducerName: TypeAlias = Literal["pipeline", "hook", "provider", "bridge", "mcp"]
@@ -85,10 +86,16 @@ class _Wrong(Exception):
     """What a field should have been; becomes a Problem."""
 
 
+def _writable(text: str) -> str:
+    if not is_unicode(text):
+        raise _Wrong("must be valid Unicode: it holds half of a surrogate pair")
+    return text
+
+
 def _body(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise _Wrong("must be a non-empty string: say in a sentence what happened")
-    return value
+    return _writable(value)
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -96,13 +103,13 @@ def _tags(value: object) -> tuple[str, ...]:
         raise _Wrong('must be a list of strings, such as ["workspace"]')
     if not all(isinstance(tag, str) and tag.strip() for tag in value):
         raise _Wrong("must hold only non-blank strings")
-    return tuple(dict.fromkeys(tag.strip() for tag in value))
+    return tuple(dict.fromkeys(_writable(tag.strip()) for tag in value))
 
 
 def _key(value: object) -> str | None:
     if not isinstance(value, str):
         raise _Wrong("must be a string, or left out")
-    return value.strip() or None
+    return _writable(value.strip()) or None
 
 
 def _ttl(value: object) -> int:
@@ -129,7 +136,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
 def _id(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > 200:
         raise _Wrong("must be a non-blank string of at most 200 characters")
-    return value.strip()
+    return _writable(value.strip())
 
 
 def _turn(value: object) -> int:
@@ -209,8 +216,9 @@ def build(
     if (
         not body
         or body.isspace()
+        or not (body.isascii() or is_unicode(body))
         or (ttl is not None and ttl < 1)
-        or (key is not None and (not key or key != key.strip()))
+        or (key is not None and (not key or key != key.strip() or not is_unicode(key)))
         or (tags and tags not in _tidy_tags and not _learn_tags(tags))
         or (rule.wire_fields and body != body.strip())
     ):
@@ -247,6 +255,8 @@ _tidy_tags: set[tuple[str, ...]] = set()
 
 def _learn_tags(tags: tuple[str, ...]) -> bool:
     """Whether the tags are trimmed, non-blank and each there once; remembers if so."""
+    if not all(map(is_unicode, tags)):
+        return False
     if not all(tags) or tuple(dict.fromkeys(tag.strip() for tag in tags)) != tags:
         return False
     if len(_tidy_tags) >= 1024:

@@ -13,11 +13,19 @@ import msgspec
 from tidings.core.reminder import Payload, Reminder
 
 LIFECYCLE_TOPIC = "transcript.reminder.lifecycle"
+_LONGEST = 200
 
 
 def transcript_topic(session_id: str) -> str:
-    """The topic that holds the events and messages of a session; odd characters are %-coded."""
+    """The topic that holds the events and messages of a session.
+
+    Odd characters are %-coded; a very long id is cut and told apart by its hash.
+    """
     safe = "".join(c if c.isprintable() and c not in " %" else f"%{ord(c):02X}" for c in session_id)
+    if len(safe) > _LONGEST:
+        from hashlib import sha256  # only a very long id pays for loading it
+
+        safe = f"{safe[:_LONGEST]}~{sha256(safe.encode()).hexdigest()[:16]}"
     return f"session.{safe}.transcript"
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from msgspec.structs import replace
+
 from tidings.core.fire import refire
 from tidings.core.lifecycle import inject, post_turn, remove
 from tidings.core.records import Change
@@ -25,8 +27,15 @@ def fold(transcript: Transcript, changes: Iterable[Change]) -> Transcript:
     for change in changes:
         step = _STEPS.get(change.kind)
         if step is not None:
-            transcript = step(transcript, change.payload)
+            transcript = step(_of_agent(transcript, change.payload), change.payload)
     return transcript
+
+
+def _of_agent(transcript: Transcript, payload: Payload) -> Transcript:
+    agent = payload.get("agent_id")
+    if transcript.agent_id is not None or not isinstance(agent, str):
+        return transcript
+    return Transcript.of(replace(transcript.state, agent_id=agent))
 
 
 def _snapshot(_: Transcript, payload: Payload) -> Transcript:

@@ -13,131 +13,11 @@ Time to live is an absolute pass number: a pass touches what expires, not what s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from threading import Lock
-from typing import TypeAlias
 
 import msgspec
 
-from tidings.core.reminder import Payload, Reminder, Trust
-
-Slot: TypeAlias = str | tuple[str, str]
-"""An id or a dedupe key; an external origin's stand in a namespace of its own."""
-
-RANK: dict[Trust, int] = {"external": 0, "host": 1, "operator": 2}
-
-
-class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A reminder at its place. `expires` is the pass that removes it: None if it has no ttl, or
-    while it is held back for a later turn."""
-
-    seq: int
-    slot: Slot
-    key: Slot | None
-    rank: int
-    event_id: str
-    reminder: Reminder
-    expires: int | None = None
-    event: Payload | None = None
-
-    @property
-    def held(self) -> bool:
-        """Whether its ttl has not begun to count."""
-        return self.expires is None and self.reminder.ttl_turns is not None
-
-
-Change: TypeAlias = tuple[Entry | None, Entry | None]
-"""(old, new): an addition has no old, a removal no new; a rewrite with the same slot keeps the place."""
-
-
-class _Table:
-    """Plain dicts, owned by one version at a time. Every access holds `lock`."""
-
-    __slots__ = ("by_id", "by_key", "due", "held", "in_order", "lock", "top")
-
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.by_id: dict[Slot, Entry] = {}
-        self.by_key: dict[Slot, tuple[Entry, ...]] = {}
-        self.due: dict[int, dict[int, Entry]] = {}
-        self.held: dict[int, dict[int, Entry]] = {}
-        self.in_order = True
-        self.top = -1
-        self.lock = Lock()
-        for entry in entries:
-            self.add(entry)
-
-    def add(self, entry: Entry) -> None:
-        self.by_id[entry.slot] = entry
-        if entry.seq < self.top:
-            self.in_order = False
-        else:
-            self.top = entry.seq
-        if entry.key is not None:
-            same = self.by_key.get(entry.key)
-            self.by_key[entry.key] = (entry,) if same is None else (*same, entry)
-        self.schedule(entry)
-
-    def copy(self) -> _Table:
-        """A table of its own with the same content."""
-        copied = _Table()
-        self.ordered()
-        copied.by_id, copied.by_key, copied.top = self.by_id.copy(), self.by_key.copy(), self.top
-        copied.due = {when: entries.copy() for when, entries in self.due.items() if entries}
-        copied.held = {turn: entries.copy() for turn, entries in self.held.items() if entries}
-        return copied
-
-    def remove(self, entry: Entry) -> None:
-        del self.by_id[entry.slot]
-        self.unschedule(entry)
-        if entry.key is not None:
-            same = self.by_key[entry.key]
-            if len(same) == 1:
-                del self.by_key[entry.key]
-            else:
-                self.by_key[entry.key] = tuple(e for e in same if e is not entry)
-
-    def rewrite(self, old: Entry, new: Entry) -> None:
-        self.by_id[new.slot] = new
-        if new.key is not None:
-            self.by_key[new.key] = tuple(new if e is old else e for e in self.by_key[new.key])
-        self.unschedule(old)
-        self.schedule(new)
-
-    def schedule(self, entry: Entry) -> None:
-        if entry.expires is not None:
-            self.due.setdefault(entry.expires, {})[entry.seq] = entry
-        elif entry.reminder.ttl_turns is not None:
-            self.held.setdefault(entry.reminder.fired_at_turn, {})[entry.seq] = entry
-
-    def unschedule(self, entry: Entry) -> None:
-        if entry.expires is not None:
-            schedule, when = self.due, entry.expires
-        elif entry.reminder.ttl_turns is not None:
-            schedule, when = self.held, entry.reminder.fired_at_turn
-        else:
-            return
-        del schedule[when][entry.seq]
-        if not schedule[when]:
-            del schedule[when]
-
-    def apply(self, changes: Iterable[Change]) -> None:
-        for old, new in changes:
-            if old is None:
-                if new is not None:
-                    self.add(new)
-            elif new is None:
-                self.remove(old)
-            elif old.slot == new.slot:
-                self.rewrite(old, new)
-            else:
-                self.remove(old)
-                self.add(new)
-
-    def ordered(self) -> tuple[Entry, ...]:
-        if not self.in_order:
-            entries = sorted(self.by_id.values(), key=lambda entry: entry.seq)
-            self.by_id = {entry.slot: entry for entry in entries}
-            self.in_order = True
-        return tuple(self.by_id.values())
+from tidings.core.reminder import Payload, Reminder
+from tidings.core.table import Change, Entry, Slot, Table, place
 
 
 class Shelf(msgspec.Struct, eq=False, gc=False):
@@ -148,7 +28,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
     `newer`, `undo` and `listed` are ever set again, by the family itself, and nobody can see that.
     """
 
-    table: _Table
+    table: Table
     size: int = 0
     finite: int = 0
     passes: int = 0
@@ -167,7 +47,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
         Raises:
             SlotTakenError: two have the same id.
         """
-        shelf = cls(_Table())
+        shelf = cls(Table())
         entries: dict[Slot, Entry] = {}
         for seq, reminder, event_id, event in stored:
             entry = shelf.entry(seq, reminder, event_id, event)
@@ -261,7 +141,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
         key: Slot | None = reminder.dedupe_key
         rank, ttl, expires = 2, reminder.ttl_turns, None
         if reminder.meta is not None:
-            slot, key, rank = _place(reminder)
+            slot, key, rank = place(reminder)
         if ttl is not None and reminder.fired_at_turn <= self.horizon:
             expires = self.passes + (ttl if ttl > 0 else 1)
         return Entry(seq, slot, key, rank, event_id, reminder, expires, event)
@@ -338,7 +218,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
                 changes.append((entry, None))
         return changes
 
-    def _root(self) -> _Table:
+    def _root(self) -> Table:
         """The table, brought back to this version. Call with the lock held."""
         path: list[Shelf] = []
         version = self
@@ -376,7 +256,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             self.newer, self.undo = newer, _inverse(changes)
         return newer
 
-    def _table_to_change(self, changes: int) -> tuple[_Table, int]:
+    def _table_to_change(self, changes: int) -> tuple[Table, int]:
         """The table and its age after `changes`; a copy, of age 0, when the family grew old."""
         age = self.age_of_table + changes
         if age > 2 * self.size + 128:
@@ -406,11 +286,3 @@ class Aged(msgspec.Struct, frozen=True):
 
 def _postponed(old: Entry | None, new: Entry | None) -> bool:
     return old is not None and new is not None and old.expires is not None
-
-
-def _place(reminder: Reminder) -> tuple[Slot, Slot | None, int]:
-    """Its id and key as slots, and the rank of its trust (decision 3)."""
-    key, scope, rank = reminder.dedupe_key, reminder.scope, RANK[reminder.trust]
-    if scope is None:
-        return reminder.id, key, rank
-    return (scope, reminder.id), None if key is None else (scope, key), rank

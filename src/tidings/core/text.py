@@ -82,6 +82,17 @@ _FRAMING = re.compile(
 )
 
 
+def is_unicode(text: str) -> bool:
+    """Whether `text` can be written as UTF-8: a lone surrogate cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def escape(text: str) -> str:
     """`text` as XML character data: `&`, `<` and `>` become entities."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

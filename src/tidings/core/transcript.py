@@ -16,7 +16,9 @@ import msgspec
 from tidings.core.listing import Listing
 from tidings.core.messages import Message, MessageList
 from tidings.core.reminder import Payload, Reminder, Trust, read_payload
-from tidings.core.shelf import Entry, Shelf
+from tidings.core.shelf import Shelf
+from tidings.core.table import Entry
+from tidings.core.text import is_unicode
 from tidings.errors import TranscriptError
 
 REMINDER_KIND = "system_reminder"
@@ -121,8 +123,9 @@ class Transcript:
     ) -> None:
         given = _checked_objects("messages", messages)
         shelf, others, count = _sort_events(_checked_objects("events", events))
-        list_ = MessageList.of(given)
-        self._state = State(list_, shelf, others, count, session_id, agent_id, Marks())
+        session = _text_or_none("session_id", session_id)
+        agent = _text_or_none("agent_id", agent_id)
+        self._state = State(MessageList.of(given), shelf, others, count, session, agent, Marks())
 
     @classmethod
     def of(cls, state: State) -> Transcript:
@@ -301,7 +304,7 @@ def _checked_objects(name: str, given: object) -> tuple[Payload, ...]:
 
 
 def _text_or_none(name: str, value: object) -> str | None:
-    if value is None or isinstance(value, str):
+    if value is None or (isinstance(value, str) and is_unicode(value)):
         return value
     raise TranscriptError(f"`{name}` must be a string or null, not {value!r:.80}")
 

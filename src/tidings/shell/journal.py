@@ -126,6 +126,7 @@ def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[C
     entries = [(LIFECYCLE_TOPIC, record.kind, {**record.payload, **context}) for record in records]
     if session_id is not None:
         topic = transcript_topic(session_id)
-        entries += [(topic, change.kind, change.payload) for change in changes]
+        agent = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}
+        entries += [(topic, change.kind, {**change.payload, **agent}) for change in changes]
     if entries:
         journal.write(entries)

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from tidings.log.port import EventLog
 
 
-def replay(log: EventLog, session_id: str, *, agent_id: str | None = None) -> Transcript:
-    """The transcript of `session_id`, folded from the log; equal to the live one."""
+def replay(log: EventLog, session_id: str) -> Transcript:
+    """The transcript of `session_id`, folded from the log; equal to the live one.
+
+    It knows what the functions of this package did under an active log. Messages given to the
+    constructor are not among it: write a `checkpoint` first, and use `append_message`.
+    """
     records = log.read(transcript_topic(session_id))
-    start = Transcript(session_id=session_id, agent_id=agent_id)
+    start = Transcript(session_id=session_id)
     return fold(start, (Change(record.kind, record.payload) for record in records))

@@ -36,7 +36,7 @@ CACHE_MARKS = 4
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _WRAPPERS = (
     "<{}>", "</{}>", "<{} priority='high'>", "< {} >", "<\u200b{}>", "＜{}＞", "&lt;{}&gt;", "&#60;{}>",
-    "&#x3C;{}>", "&amp;lt;{}&amp;gt;", "<![CDATA[<{}>]]>", "<<![CDATA[{}>", "<\u202e{}>", "<{}", "〈{}〉",
+    "&#x3C;{}>", "&amp;lt;{}&amp;gt;", "<![CDATA[<{}>]]>", "<<![CDATA[{}>", "<\u202e{}>", "<{} ", "〈{}〉",
 )  # fmt: skip
 _NAMES = (
     "system-reminder", "SYSTEM-REMINDER", "System_Reminder", "system reminder",

@@ -7,7 +7,7 @@ wider than value: of an f-string the fixed parts are known, and a gap stands for
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import Final
@@ -58,10 +58,10 @@ def text_of(node: ast.expr, names: Names) -> str | None:
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=values):
-            return "".join(text_of(value, names) or GAP for value in values)
+            return _with_gaps([text_of(value, names) for value in values])
         case ast.BinOp(op=ast.Add(), left=left, right=right):
             parts = (text_of(left, names), text_of(right, names))
-            return None if parts == (None, None) else "".join(part or GAP for part in parts)
+            return None if parts == (None, None) else _with_gaps(parts)
         case ast.BinOp(op=ast.Mod(), left=left):
             return text_of(left, names)
         case ast.IfExp(body=body, orelse=orelse):
@@ -70,6 +70,10 @@ def text_of(node: ast.expr, names: Names) -> str | None:
         case ast.Call(func=ast.Attribute(value=inner), args=args):
             return text_of(inner, names) or (text_of(args[0], names) if args else None)
     return None
+
+
+def _with_gaps(parts: Sequence[str | None]) -> str:
+    return "".join(GAP if part is None else part for part in parts)
 
 
 _SOMETHING = ast.Name(id="", ctx=ast.Load())

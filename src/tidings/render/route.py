@@ -1,1 +1,0 @@
-from tidings.rendering.route import *  # noqa
