@@ -14,43 +14,44 @@ from typing import TYPE_CHECKING
 from tidings.version import __version__
 
 if TYPE_CHECKING:
-    from tidings.core.reminder import Reminder
-    from tidings.core.text import scrub
-    from tidings.core.transcript import Transcript
-    from tidings.diagnostics.explain import explain
-    from tidings.errors import (
-        CallerError,
-        DiagnosticError,
-        DuplicateReminderError,
-        LogCorruptError,
-        LogError,
-        LogUnavailableError,
-        LogUsageError,
-        PlacementError,
-        Problem,
-        RouteError,
-        SubscriberLaggedError,
-        TidingsError,
-        TranscriptError,
-    )
-    from tidings.log.open import open_log
-    from tidings.rendering.render import render
-    from tidings.rendering.request import Issued, Request
-    from tidings.rendering.route import Route, add_route, load_routes, route
-    from tidings.shell.journal import active_log, scope
-    from tidings.shell.replay import replay
-    from tidings.shell.transforms import (
-        append_message,
-        checkpoint,
-        clear_reminders,
-        compact,
-        handoff,
-        inject_reminder,
-        mark_fired,
-        post_turn,
-        receive_handoff,
-        reminder_event,
-    )
+    from tidings.core.reminder import Reminder as Reminder
+    from tidings.core.text import scrub as scrub
+    from tidings.core.transcript import Transcript as Transcript
+    from tidings.diagnostics.explain import explain as explain
+    from tidings.errors import CallerError as CallerError
+    from tidings.errors import DiagnosticError as DiagnosticError
+    from tidings.errors import DuplicateReminderError as DuplicateReminderError
+    from tidings.errors import LogCorruptError as LogCorruptError
+    from tidings.errors import LogError as LogError
+    from tidings.errors import LogUnavailableError as LogUnavailableError
+    from tidings.errors import LogUsageError as LogUsageError
+    from tidings.errors import PlacementError as PlacementError
+    from tidings.errors import Problem as Problem
+    from tidings.errors import RouteError as RouteError
+    from tidings.errors import SubscriberLaggedError as SubscriberLaggedError
+    from tidings.errors import TidingsError as TidingsError
+    from tidings.errors import TranscriptError as TranscriptError
+    from tidings.log.open import open_log as open_log
+    from tidings.rendering.render import render as render
+    from tidings.rendering.request import Issued as Issued
+    from tidings.rendering.request import Request as Request
+    from tidings.rendering.route import Route as Route
+    from tidings.rendering.route import add_route as add_route
+    from tidings.rendering.route import load_routes as load_routes
+    from tidings.rendering.route import route as route
+    from tidings.shell.journal import active_log as active_log
+    from tidings.shell.journal import scope as scope
+    from tidings.shell.replay import replay as replay
+    from tidings.shell.transforms import append_message as append_message
+    from tidings.shell.transforms import checkpoint as checkpoint
+    from tidings.shell.transforms import clear_reminders as clear_reminders
+    from tidings.shell.transforms import compact as compact
+    from tidings.shell.transforms import handoff as handoff
+    from tidings.shell.transforms import inject_reminder as inject_reminder
+    from tidings.shell.transforms import mark_fired as mark_fired
+    from tidings.shell.transforms import post_turn as post_turn
+    from tidings.shell.transforms import receive_handoff as receive_handoff
+    from tidings.shell.transforms import reminder_event as reminder_event
 
 _HOME = {
     "core.reminder": ("Reminder",),

@@ -60,6 +60,7 @@ class Table:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
+        """Put an entry at the end."""
         self.by_id[entry.slot] = entry
         if entry.seq < self.top:
             self.in_order = False
@@ -80,6 +81,7 @@ class Table:
         return copied
 
     def remove(self, entry: Entry) -> None:
+        """Take an entry out."""
         del self.by_id[entry.slot]
         self.unschedule(entry)
         if entry.key is not None:
@@ -90,6 +92,7 @@ class Table:
                 self.by_key[entry.key] = tuple(e for e in same if e is not entry)
 
     def rewrite(self, old: Entry, new: Entry) -> None:
+        """Exchange an entry for another with the same id, at its place."""
         self.by_id[new.slot] = new
         if new.key is not None:
             self.by_key[new.key] = tuple(new if e is old else e for e in self.by_key[new.key])
@@ -97,12 +100,14 @@ class Table:
         self.schedule(new)
 
     def schedule(self, entry: Entry) -> None:
+        """Note when its time is up, or which turn it waits for."""
         if entry.expires is not None:
             self.due.setdefault(entry.expires, {})[entry.seq] = entry
         elif entry.reminder.ttl_turns is not None:
             self.held.setdefault(entry.reminder.fired_at_turn, {})[entry.seq] = entry
 
     def unschedule(self, entry: Entry) -> None:
+        """Forget when."""
         if entry.expires is not None:
             schedule, when = self.due, entry.expires
         elif entry.reminder.ttl_turns is not None:
@@ -114,6 +119,7 @@ class Table:
             del schedule[when]
 
     def apply(self, changes: Iterable[Change]) -> None:
+        """Make changes, one after the other."""
         for old, new in changes:
             if old is None:
                 if new is not None:
@@ -127,6 +133,7 @@ class Table:
                 self.add(new)
 
     def ordered(self) -> tuple[Entry, ...]:
+        """All entries in order."""
         if not self.in_order:
             entries = sorted(self.by_id.values(), key=lambda entry: entry.seq)
             self.by_id = {entry.slot: entry for entry in entries}

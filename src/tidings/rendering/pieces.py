@@ -108,6 +108,6 @@ def first_plain_user(messages: Sequence[Message], role_of_user: str = "user") ->
     from tidings.core.compaction import holds_tool_result
 
     for index, message in enumerate(messages):
-        if message.get("role") == role_of_user :
+        if message.get("role") == role_of_user and not holds_tool_result(message):
             return index
     return None
