@@ -15,6 +15,8 @@ LAYERS = [
     {"rendering"},
     {"log"},
     {"shell"},
+    {"recall"},
+    {"agent"},
     {"diagnostics"},
     {"cli"},
     {"testing"},

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rendering import detect
 
 import tidings as td
+from tests.rendering import detect
 from tidings.core.text import FRAMING_TAGS, escape, is_plain, neutralise, quote, truncate
 from tidings.testing import strategies
 

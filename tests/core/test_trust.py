@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.core.build import reminder
-from tests.rendering import detect
 
 import tidings as td
+from tests.core.build import reminder
+from tests.rendering import detect
 from tidings.core.records import record
 from tidings.core.reminder import PROPAGATE, Trust
 from tidings.core.trust import LIMITS, POWERS, REQUEST_BUDGET, admit

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from tests.core.build import reminder
 
 import tidings as td
+from tests.core.build import reminder
 from tidings.core.fire import fire
 from tidings.core.lifecycle import Selector, clear, inject, post_turn
 from tidings.core.reminder import ROLE_HINTS, Payload
@@ -130,6 +130,12 @@ def marked(count: int) -> Callable[[td.Route], Played]:
 def behind_own_system(route: td.Route) -> Played:
     """A history that opens with a system message of the caller's."""
     messages = [{"role": "system", "content": "Mine."}, *history(route)]
+    return [td.render(route, messages=messages, reminders=SEVERAL)]
+
+
+def opened_by_tools(route: td.Route) -> Played:
+    """A history that compaction left without the user's opening words."""
+    messages = history(route, ONE)[1:]
     return [td.render(route, messages=messages, reminders=SEVERAL)]
 
 
@@ -266,6 +272,7 @@ SEED_CASES: tuple[Case, ...] = (
     Case("system_cached", once(FILE_CHANGED, system=[CACHED_BLOCK]), wires=("anthropic",)),
     Case("system_in_history", behind_own_system, wires=CHAT_WIRES),
     Case("external", once(EXTERNAL)),
+    Case("tools_first", opened_by_tools),
     Case(
         "hostile",
         once(
@@ -299,10 +306,11 @@ def as_json(route: td.Route, case: Case) -> dict[str, object]:
     return {"route": route.name, "case": case.name, "requests": requests}
 
 
+TOLD = ("placement", "body", "fired", "dropped", "issued", "deferred", "warnings", "announced")
+
+
 def _shown(request: td.Request) -> dict[str, object]:
-    """What a request tells its caller; what is empty is left out."""
-    names = ("placement", "body", "fired", "dropped", "issued", "deferred", "warnings", "announced")
-    told = {name: getattr(request, name) for name in names}
+    told = {name: getattr(request, name) for name in TOLD}
     told["announced"] = sorted(request.announced)
     return {name: msgspec.to_builtins(value) for name, value in told.items() if value}
 

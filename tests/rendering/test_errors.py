@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.core.build import reminder
 
 import tidings as td
+from tests.core.build import reminder
 from tidings.core.fire import Unused
 
 HI = [{"role": "user", "content": "hi"}]

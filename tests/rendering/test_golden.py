@@ -6,9 +6,9 @@ import difflib
 from itertools import pairwise
 
 import pytest
-from tests.rendering import golden, legal, vendor
 
 import tidings as td
+from tests.rendering import golden, legal, vendor
 
 PLAYED = [
     pytest.param(name, route, case, id=name.removesuffix(".json")) for name, route, case in golden.played()

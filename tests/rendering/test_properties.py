@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rendering import detect, legal, vendor
-from tests.rendering.golden import Session
 
 import tidings as td
+from tests.rendering import detect, legal, vendor
+from tests.rendering.golden import Session
 from tidings.core.reminder import Payload
 from tidings.rendering.route import WIRES, catalogue
 from tidings.shell.transforms import admit_reminder
 from tidings.testing import strategies
 
-EXAMPLES = 60
+EXAMPLES = 40
 quickly = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ROUTES = st.one_of(st.sampled_from(catalogue()), strategies.own_routes())
 LINE_BREAKS = ("\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")

@@ -63,7 +63,7 @@ _ENTITY = re.compile(
     r"(?:#0*(?P<decimal>\d{1,7})(?!\d)|#x0*(?P<hex>[\da-f]{1,6})(?![\da-f])"
     rf"|(?P<name>{'|'.join(sorted(_NAMED, key=len, reverse=True))})(?=;)|(?P<legacy>lt|gt|amp|nbsp|shy));?"
 )
-_DEPTH = 1
+_DEPTH = 4
 """How often entities that are built from entities are resolved."""
 
 _SEAM = re.compile(r"<!\[cdata\[|\]\]>")

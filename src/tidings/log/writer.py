@@ -45,12 +45,14 @@ class Stack(msgspec.Struct, frozen=True):
     """A batch laid on its heads: rows to insert, the cursor of each entry, the heads afterwards."""
 
     rows: list[Row]
-    cursors: list[int]
+    cursors: Sequence[int]
     heads: dict[str, Head]
 
 
 def stack(entries: Sequence[Entry], heads: Mapping[str, Head]) -> Stack:
     """Give each entry its cursor and each topic its next link."""
+    if len(heads) == 1:
+        return _stack_one(entries, *next(iter(heads.items())))
     counters = {topic: count(head.cursor + 1) for topic, head in heads.items()}
     piles: dict[str, list[Entry]] = {topic: [] for topic in heads}
     for entry in entries:
@@ -63,6 +65,14 @@ def stack(entries: Sequence[Entry], heads: Mapping[str, Head]) -> Stack:
         after[topic] = Head(head.topic_id, head.cursor + len(pile), seal(head.link, topic, pile))
         rows += pile
     return Stack(rows, cursors, after)
+
+
+def _stack_one(entries: Sequence[Entry], topic: str, head: Head) -> Stack:
+    """The usual batch: one topic, so the cursors are a range."""
+    rows = _rows(entries, head)
+    last = head.cursor + len(rows)
+    after = Head(head.topic_id, last, seal(head.link, topic, rows))
+    return Stack(rows, range(head.cursor + 1, last + 1), {topic: after})
 
 
 class Writer:
@@ -100,7 +110,7 @@ class Writer:
             self._closed = True
             self.connection.close()
 
-    def _commit(self, entries: Sequence[Entry]) -> list[int]:
+    def _commit(self, entries: Sequence[Entry]) -> Sequence[int]:
         try:
             done = self._attempt(entries) or self._attempt_afresh(entries)
         except BaseException as error:

@@ -1,0 +1,1 @@
+"""The agent loop: sessions, seams, hooks, providers, tools, models and sub-agents."""

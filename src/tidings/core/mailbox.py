@@ -1,0 +1,142 @@
+"""The mailbox: what came from outside and waits for a seam, in the order it came. Pure.
+
+One line for user messages and reminders. Same-key reminders all wait; the transcript dedupes when
+they are let in, newest wins (decision 13). An item is arrived, then exactly one of queued, drained
+or revoked; the last ids of the gone ones are remembered so that a late revoke gets its answer.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.core.reminder import Payload, Reminder
+from tidings.core.seams import DRAINS, Mode, Seam
+from tidings.errors import CallerError
+
+CAPACITY = 1_000
+"""How many items wait at most; the sender of one more is told."""
+
+REMEMBERED = 10_000
+"""How many delivered and revoked ids are remembered."""
+
+RevokeStatus: TypeAlias = Literal["revoked", "already_revoked", "already_delivered", "unknown_reminder_id"]
+
+
+class MailboxFullError(CallerError):
+    """The mailbox holds as much as it may; nothing that was accepted is lost."""
+
+
+class UserMessage(msgspec.Struct, frozen=True):
+    """A user's words, sent while the agent works."""
+
+    id: str
+    content: object
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One thing that waits, and how it wants to be let in."""
+
+    mode: Mode
+    what: Reminder | UserMessage
+
+    @property
+    def id(self) -> str:
+        """The reminder's or message's id."""
+        return self.what.id
+
+
+class Mailbox(msgspec.Struct, frozen=True):
+    """What waits, and the ids of what no longer does."""
+
+    items: tuple[Item, ...] = ()
+    delivered: tuple[str, ...] = ()
+    revoked: tuple[str, ...] = ()
+
+    def push(self, item: Item) -> Mailbox:
+        """With `item` at the end.
+
+        Raises:
+            MailboxFullError: too much waits already.
+        """
+        if len(self.items) >= CAPACITY:
+            raise MailboxFullError(
+                f"{CAPACITY} items wait for this session already; send again when some were delivered"
+            )
+        return replace(self, items=(*self.items, item))
+
+    def drain(self, seam: Seam) -> tuple[Mailbox, tuple[Item, ...]]:
+        """Without what `seam` lets in, and that: mode by mode, first come first served."""
+        modes = DRAINS[seam]
+        taken = tuple(item for mode in modes for item in self.items if item.mode == mode)
+        if not taken:
+            return self, ()
+        left = tuple(item for item in self.items if item.mode not in modes)
+        gone = tuple(item.id for item in taken)
+        return replace(self, items=left, delivered=_last(self.delivered + gone)), taken
+
+    def revoke(self, reminder_id: str) -> tuple[Mailbox, RevokeStatus]:
+        """Without the queued reminder of this id, and what to answer (decision 13)."""
+        for item in self.items:
+            if item.id == reminder_id and isinstance(item.what, Reminder):
+                left = tuple(other for other in self.items if other is not item)
+                revoked = _last((*self.revoked, reminder_id))
+                return replace(self, items=left, revoked=revoked), "revoked"
+        if reminder_id in self.revoked:
+            return self, "already_revoked"
+        return self, "already_delivered" if reminder_id in self.delivered else "unknown_reminder_id"
+
+    def find(self, reminder_id: str) -> Reminder | None:
+        """The queued reminder of this id."""
+        for item in self.items:
+            if item.id == reminder_id and isinstance(item.what, Reminder):
+                return item.what
+        return None
+
+    def same_key(self, reminder: Reminder) -> int:
+        """How many queued reminders share the key and namespace of `reminder`."""
+        if reminder.dedupe_key is None:
+            return 0
+        place = (reminder.dedupe_key, reminder.scope)
+        queued = (item.what for item in self.items if isinstance(item.what, Reminder))
+        return sum((other.dedupe_key, other.scope) == place for other in queued)
+
+    def rows(self) -> list[Payload]:
+        """What `session/pending_injections` answers, in order."""
+        return [_row(position, item) for position, item in enumerate(self.items)]
+
+
+def _row(position: int, item: Item) -> Payload:
+    if isinstance(item.what, UserMessage):
+        return {
+            "kind": "user_message",
+            "id": item.id,
+            "messageId": item.id,
+            "mode": item.mode,
+            "position": position,
+            "content": item.what.content,
+        }
+    reminder = item.what
+    return {
+        "kind": "reminder",
+        "id": item.id,
+        "reminderId": item.id,
+        "mode": item.mode,
+        "position": position,
+        "body": reminder.body,
+        "tags": list(reminder.tags),
+        "dedupeKey": reminder.dedupe_key,
+        "ttlTurns": reminder.ttl_turns,
+        "preserveOnCompact": reminder.preserve_on_compact,
+        "propagate": reminder.propagate,
+        "roleHint": reminder.role_hint,
+        "source": reminder.source,
+        "firedAtTurn": reminder.fired_at_turn,
+        "originatingAgentId": reminder.originating_agent_id,
+    }
+
+
+def _last(ids: tuple[str, ...]) -> tuple[str, ...]:
+    return ids[-REMEMBERED:]
