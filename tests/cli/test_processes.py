@@ -81,7 +81,7 @@ def test_follow_shows_history_then_live_and_a_signal_ends_it_cleanly(
 
 def test_follow_ends_when_its_reader_goes_away(path: Path) -> None:
     with following(path) as process:
-        lines(process, 1)
+        lines(process, 3)
         assert process.stdout is not None
         process.stdout.close()
         assert process.wait(timeout=DEADLINE) == 0

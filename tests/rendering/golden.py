@@ -264,6 +264,11 @@ SEED_CASES: tuple[Case, ...] = (
     ),
     Case("none", once(system="You are careful.")),
     Case("several", once(*SEVERAL, system="You are careful.")),
+    Case("operator_only", once(FILE_CHANGED, PRESSURE, HOST, **AROUND)),
+    Case(
+        "operator_only_escaped",
+        once(FILE_CHANGED, reminder("r2", body="a < b"), reminder("r3", body="R&D"), system="S."),
+    ),
     Case("empty_history", once(*SEVERAL, messages=[])),
     Case("one_tool", once(*SEVERAL, turns=(ONE,))),
     Case("parallel_tools", once(*SEVERAL, turns=(ONE, TWO, DONE), opening=BLOCKS)),

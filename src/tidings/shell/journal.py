@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from tidings.core.records import LIFECYCLE_TOPIC, Change, Record, transcript_topic
@@ -37,19 +38,18 @@ class Journal:
         self.lost = 0
         self.waiting: deque[Entry] = deque()
         self._bound = waiting
+        self._lock = Lock()
 
     def write(self, entries: list[Entry]) -> None:
-        """Write `entries` after those that wait; if the log refuses, they wait too."""
-        if not self.waiting and not self.lost:
-            batch = entries
-        else:
-            batch = [*self._gap(), *self.waiting, *entries]
-        try:
-            self.log.append_batch(batch)
-        except LogError as error:
-            self._wait(entries, error)
-        else:
-            self._recovered()
+        """Write `entries` after those that wait; if the log refuses, they wait too. Any thread may."""
+        with self._lock:
+            late = [*self._gap(), *self.waiting] if self.waiting or self.lost else []
+            try:
+                self.log.append_batch([*late, *entries])
+            except LogError as error:
+                self._wait(entries, error)
+            else:
+                self._recovered()
 
     def _gap(self) -> list[Entry]:
         if not self.lost:
@@ -80,12 +80,19 @@ def _report(level: str, message: str) -> None:
 
 _journal: ContextVar[Journal | None] = ContextVar("tidings_journal", default=None)
 _scope: ContextVar[dict[str, str | None] | None] = ContextVar("tidings_scope", default=None)
+_gathered: ContextVar[list[Entry] | None] = ContextVar("tidings_gathered", default=None)
 
 
 @contextmanager
 def active_log(log: EventLog) -> Iterator[Journal]:
     """Install `log` for a block: every transform in it writes its records there."""
-    journal = Journal(log)
+    with active_journal(Journal(log)) as journal:
+        yield journal
+
+
+@contextmanager
+def active_journal(journal: Journal) -> Iterator[Journal]:
+    """Install a journal for a block, for those who keep one: sessions do."""
     token = _journal.set(journal)
     try:
         yield journal
@@ -111,6 +118,23 @@ def current_journal() -> Journal | None:
     return _journal.get()
 
 
+@contextmanager
+def together() -> Iterator[None]:
+    """Let the transforms of a block write in one commit: after a crash all of it is there, or none."""
+    if _gathered.get() is not None:
+        yield
+        return
+    entries: list[Entry] = []
+    token = _gathered.set(entries)
+    try:
+        yield
+    finally:
+        _gathered.reset(token)
+        journal = _journal.get()
+        if entries and journal is not None:
+            journal.write(entries)
+
+
 def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[Change]) -> None:
     """Append to the active log what a transform of `transcript` did."""
     journal = _journal.get()
@@ -128,5 +152,8 @@ def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[C
         topic = transcript_topic(session_id)
         agent = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}
         entries += [(topic, change.kind, {**change.payload, **agent}) for change in changes]
-    if entries:
+    gathered = _gathered.get()
+    if gathered is not None:
+        gathered += entries
+    elif entries:
         journal.write(entries)

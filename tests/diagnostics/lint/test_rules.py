@@ -329,6 +329,12 @@ def test_a_hint_that_some_route_may_keep_is_left_alone(source: str) -> None:
     assert lint_source(source) == ()
 
 
+def test_the_routes_of_the_same_function_decide_before_those_of_the_file() -> None:
+    source = f"def a():\n    {HINT}    td.route('openai/gpt-5')\n"
+    source += "def b():\n    td.route('anthropic/claude-opus-5')\n"
+    assert [finding.code for finding in lint_source(source)] == ["HARN-RMD-003"]
+
+
 def register(*ids: str) -> str:
     return "".join(f"td.register_reminder_provider(id={name!r}, evaluate=f)\n" for name in ids)
 

@@ -19,7 +19,7 @@ _KIND_WIDTH = 36
 
 def as_json(record: LogRecord) -> str:
     """One line of ASCII JSON that holds the whole record."""
-    return json.dumps(msgspec.to_builtins(record)).replace("\x7f", "\\u007f")
+    return json.dumps(msgspec.to_builtins(record))
 
 
 def as_line(record: LogRecord) -> str:

@@ -30,10 +30,8 @@ UNKNOWN: Final = _Unknown()
 def value_of(node: ast.expr, names: Names) -> object:
     """The literal value of `node`, or `UNKNOWN`."""
     node = names.resolve(node)
-    if isinstance(node, (ast.JoinedStr, ast.BinOp)):
-        text = text_of(node, names)
-        if text is not None and GAP not in text and _is_fixed(node, names):
-            return text
+    if isinstance(node, (ast.JoinedStr, ast.BinOp)) and _is_fixed(node, names):
+        return text_of(node, names)
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError):
