@@ -69,6 +69,12 @@ def test_tags_and_keys_are_trimmed_and_tags_kept_once_in_order() -> None:
     assert (made.body, made.tags, made.dedupe_key) == (" b ", ("b", "a"), "k")
 
 
+@pytest.mark.parametrize("field", ["body", "dedupe_key"])
+def test_half_a_surrogate_pair_is_refused_because_no_wire_can_carry_it(field: str) -> None:
+    assert problems("pipeline", {"body": "b", field: "a\ud83d"}) == [("HARN-RMD-001", field)]
+    assert problems("pipeline", {"body": "b", "tags": ["\ud83d"]}) == [("HARN-RMD-001", "tags")]
+
+
 def test_a_blank_dedupe_key_is_no_key() -> None:
     assert build("pipeline", {"body": "b", "dedupe_key": "  "}, id="new").dedupe_key is None
 
@@ -199,6 +205,8 @@ values = st.one_of(
     st.floats(allow_nan=False),
     st.sampled_from(["", " ", "a", " a ", "all", "session", "none", "system", "user_block"]),
     st.lists(st.one_of(st.sampled_from(["", "a", " a", "b"]), st.integers()), max_size=3),
+    st.sets(st.sampled_from(["a", "b"])),
+    st.sampled_from(["\ud800", "a\udc00", "ä"]),
 )
 mappings = st.dictionaries(st.sampled_from([*sorted(OPTION_FIELDS), "extra"]), values, max_size=6)
 

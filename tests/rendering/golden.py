@@ -60,6 +60,12 @@ APPEND_ROUTES: tuple[td.Route, ...] = (
     td.route("plain/x"),
     td.Route(name="own/anthropic-system-text", wire="anthropic", mid_conversation_system=True),
     td.Route(name="own/chat-preserved", wire="openai_chat", preserved_thinking=True),
+    td.Route(
+        name="own/chat-developer-xml",
+        wire="openai_chat",
+        prefers_role_developer=True,
+        prefers_xml_scaffolding=True,
+    ),
 )
 
 Played = list[td.Request]

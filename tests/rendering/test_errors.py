@@ -8,6 +8,7 @@ import pytest
 
 import tidings as td
 from tests.core.build import reminder
+from tests.rendering import detect
 from tidings.core.fire import Unused
 
 HI = [{"role": "user", "content": "hi"}]
@@ -117,6 +118,15 @@ def test_the_users_words_keep_their_line_ends() -> None:
     )
     entries: Any = request.body["messages"]
     assert entries[0]["content"].endswith("</system-reminder>\n\ncode:\n\n")
+
+
+@pytest.mark.parametrize("route", ["anthropic/x", "openai/gpt-4o", "openai-responses/gpt-4.1"])
+def test_an_empty_user_message_gets_no_empty_text_beside_the_reminder(route: str) -> None:
+    given = [reminder(trust="external", origin="ci", body="x")]
+    empty = td.render(route, messages=[{"role": "user", "content": ""}], reminders=given)
+    texts = [text for text in detect.strings(empty.body) if not text.startswith("<system-reminder>")]
+    assert "" not in texts
+    assert not any(text.endswith("\n") for text in detect.strings(empty.body))
 
 
 def test_plain_text_loses_nothing_of_the_history() -> None:

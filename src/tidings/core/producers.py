@@ -219,7 +219,7 @@ def build(
         or not (body.isascii() or is_unicode(body))
         or (ttl is not None and ttl < 1)
         or (key is not None and (not key or key != key.strip() or not is_unicode(key)))
-        or (tags and tags not in _tidy_tags and not _learn_tags(tags))
+        or (tags and (isinstance(options["tags"], _UNORDERED) or not _are_tidy(tags)))
         or (rule.wire_fields and body != body.strip())
     ):
         read, name = _read_slowly(rule, options, id)
@@ -249,15 +249,18 @@ def ignored_fields(producer: ProducerName, options: Mapping[str, object]) -> tup
     return tuple(sorted(str(name) for name in options if name not in ALL_FIELDS))
 
 
+_UNORDERED = (set, frozenset)
 _tidy_tags: set[tuple[str, ...]] = set()
-"""Tags known to need no trimming: the same few come again and again. Bounded by `_learn_tags`."""
+"""Tags known to need no trimming: the same few come again and again. Bounded by `_are_tidy`."""
 
 
-def _learn_tags(tags: tuple[str, ...]) -> bool:
+def _are_tidy(tags: tuple[str, ...]) -> bool:
     """Whether the tags are trimmed, non-blank and each there once; remembers if so."""
-    if not all(map(is_unicode, tags)):
+    if tags in _tidy_tags:
+        return True
+    if not all(map(is_unicode, tags)) or not all(tags):
         return False
-    if not all(tags) or tuple(dict.fromkeys(tag.strip() for tag in tags)) != tags:
+    if tuple(dict.fromkeys(tag.strip() for tag in tags)) != tags:
         return False
     if len(_tidy_tags) >= 1024:
         _tidy_tags.clear()

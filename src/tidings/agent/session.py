@@ -1,0 +1,346 @@
+"""A session: the home of one agent's transcript and the door for everything from outside.
+
+Anyone, from any thread, may remind, inject, revoke, clear, emit or cancel while the loop runs; the
+loop alone lets things in, at its seams. Every change is one commit in the session's log, so that a
+session can be opened again where it was. What it decides is in `tidings.core`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.agent import store
+from tidings.agent.store import Stored, Suspension
+from tidings.core import inherit, lifecycle, records
+from tidings.core.lifecycle import Selector
+from tidings.core.mailbox import Item, UserMessage
+from tidings.core.producers import ProducerName, build, ignored_fields
+from tidings.core.records import Change, Record
+from tidings.core.reminder import Payload, Reminder
+from tidings.core.seams import Mode, Seam, read_mode
+from tidings.core.transcript import Transcript
+from tidings.core.trust import admit
+from tidings.errors import CallerError, DuplicateReminderError
+from tidings.shell.ids import new_id
+from tidings.shell.journal import Journal, active_journal, current_journal, together, write
+
+if TYPE_CHECKING:
+    from tidings.log.port import EventLog
+
+EVENTS = 1_000
+"""How many emitted events wait for the loop; the sender of one more is told."""
+
+
+class Reminded(msgspec.Struct, frozen=True):
+    """A reminder was accepted: its id, and how many queued or pending ones it will replace."""
+
+    reminder_id: str
+    deduped_count: int
+
+
+class RevokeError(CallerError):
+    """A reminder that cannot be revoked: `reason` is already_delivered or unknown_reminder_id."""
+
+    def __init__(self, reminder_id: str, reason: str) -> None:
+        self.reminder_id = reminder_id
+        self.reason = reason
+        super().__init__(f"reminder {reminder_id!r} cannot be revoked: {reason}")
+
+
+class Session:
+    """One agent session. `log` makes it durable; without one the active log is used, if any."""
+
+    def __init__(
+        self,
+        id: str | None = None,
+        *,
+        anchor: str | None = None,
+        roots: Sequence[str] = (),
+        agent_id: str | None = None,
+        log: EventLog | None = None,
+    ) -> None:
+        self.id = id or new_id()
+        self.anchor = anchor
+        self.roots = tuple(roots)
+        self.journal = Journal(log) if log is not None else current_journal()
+        self._lock = RLock()
+        self._wakers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self._events: deque[tuple[str, Payload]] = deque()
+        self.cancelled = False
+        self.stored = self._open(agent_id)
+
+    def _open(self, agent_id: str | None) -> Stored:
+        log = self.journal.log if self.journal is not None else None
+        stored = Stored(Transcript(session_id=self.id)) if log is None else store.load(log, self.id)
+        if agent_id is None or stored.transcript.agent_id is not None:
+            return stored
+        named = replace(stored.transcript.state, agent_id=agent_id)
+        return replace(stored, transcript=Transcript.of(named))
+
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript as it is now."""
+        return self.stored.transcript
+
+    @property
+    def agent_id(self) -> str | None:
+        """The agent that works here."""
+        return self.transcript.agent_id
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """One step: nobody else changes the session, and its records are one commit."""
+        with self._lock, self._writing(), together():
+            yield
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self.journal is None:
+            yield
+            return
+        with active_journal(self.journal):
+            yield
+
+    def keep(self, transcript: Transcript) -> None:
+        """Make `transcript` the session's; call inside a step."""
+        self.stored = replace(self.stored, transcript=transcript)
+
+    def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
+        """Write records of the loop's own; call inside a step."""
+        write(self.transcript, records, changes)
+
+    def remind(
+        self,
+        options: Mapping[str, object] | None = None,
+        /,
+        *,
+        mode: str | None = None,
+        producer: ProducerName = "bridge",
+        origin: str | None = None,
+        grants: frozenset[str] = frozenset(),
+        **fields: object,
+    ) -> Reminded:
+        """Accept a reminder; the seam that its mode names lets it in.
+
+        Raises:
+            DiagnosticError: HARN-RMD-001, 002 or 005, with every problem.
+            DuplicateReminderError: its id is known with other content.
+            MailboxFullError: too much waits already.
+        """
+        given = {**(options or {}), **fields}
+        asked = given.pop("mode", None) if mode is None else mode
+        delivery, former = read_mode(asked, "session/remind")
+        reminder = build(producer, given, id=new_id(), origin=origin)
+        with self.step():
+            known = self._known(reminder)
+            if known is not None:
+                return Reminded(known, 0)
+            admitted = admit(reminder, grants)
+            noted = [*admitted.records, *_about(reminder, former, ignored_fields(producer, given))]
+            if reminder.trust == "external" and delivery == "interrupt_immediate":
+                delivery = self._without_interrupt(admitted.reminder, grants, noted)
+            return self._queue(Item(delivery, admitted.reminder), noted)
+
+    def _known(self, reminder: Reminder) -> str | None:
+        """The id, when the same reminder was accepted before (decision 6)."""
+        box = self.stored.mailbox
+        if reminder.id in box.delivered or reminder.id in box.revoked:
+            return reminder.id
+        waiting = box.find(reminder.id)
+        if waiting is None:
+            return None
+        if replace(waiting, fired_at_turn=0) != replace(reminder, fired_at_turn=0):
+            raise DuplicateReminderError(reminder.id, ("content",))
+        return reminder.id
+
+    def _without_interrupt(self, reminder: Reminder, grants: frozenset[str], noted: list[Record]) -> Mode:
+        if "interrupt_immediate" in grants:
+            return "interrupt_immediate"
+        noted.append(
+            records.record(
+                "restricted",
+                reminder_id=reminder.id,
+                field="mode",
+                asked="interrupt_immediate",
+                given="finish_step",
+                origin=reminder.provenance.origin,
+                trust=reminder.trust,
+            )
+        )
+        return "finish_step"
+
+    def _queue(self, item: Item, noted: Sequence[Record]) -> Reminded:
+        reminder = item.what
+        assert isinstance(reminder, Reminder)
+        pending = [r for r in self.transcript.pending if r.dedupe_key and r.dedupe_key == reminder.dedupe_key]
+        same = self.stored.mailbox.same_key(reminder) + sum(r.scope == reminder.scope for r in pending)
+        self.stored = replace(self.stored, mailbox=self.stored.mailbox.push(item))
+        told = records.record(
+            "queued",
+            reminder_id=reminder.id,
+            mode=item.mode,
+            source=reminder.source,
+            dedupe_key=reminder.dedupe_key,
+            tags=list(reminder.tags),
+            origin=reminder.provenance.origin,
+        )
+        self.note((*noted, told), (store.queued(item),))
+        self.wake()
+        return Reminded(reminder.id, same)
+
+    def inject(self, content: object, *, mode: str | None = None, id: str | None = None) -> str:
+        """Accept a user's words while the agent works; gives the message id."""
+        delivery, _ = read_mode(mode, "session/inject")
+        message = UserMessage(id or new_id(), content)
+        with self.step():
+            item = Item(delivery, message)
+            self.stored = replace(self.stored, mailbox=self.stored.mailbox.push(item))
+            self.note((), (store.queued(item),))
+        self.wake()
+        return message.id
+
+    def pending_injections(self) -> Payload:
+        """What waits in the mailbox, first come first, reminders and user messages alike."""
+        rows = self.stored.mailbox.rows()
+        return {"pendingCount": len(rows), "injections": rows}
+
+    def revoke_reminder(self, reminder_id: str) -> Payload:
+        """Take a queued reminder back before a seam lets it in.
+
+        Raises:
+            RevokeError: it was delivered already, or nobody knows it.
+        """
+        with self.step():
+            mailbox, status = self.stored.mailbox.revoke(reminder_id)
+            if status in ("already_delivered", "unknown_reminder_id"):
+                raise RevokeError(reminder_id, status)
+            if status == "revoked":
+                self.stored = replace(self.stored, mailbox=mailbox)
+                told = records.record("revoked", reminder_id=reminder_id)
+                self.note((told,), (store.left("revoked", [reminder_id]),))
+        return {"status": status, "reminderId": reminder_id}
+
+    def clear(self, selector: Mapping[str, object] | None = None, /, **fields: object) -> int:
+        """Remove matching reminders, pending and queued; gives how many."""
+        chosen = Selector.of({**(selector or {}), **fields})
+        with self.step():
+            result = lifecycle.clear(self.transcript, chosen)
+            self.keep(result.transcript)
+            self.note(result.records, result.changes)
+            queued = [item.id for item in self.stored.mailbox.items if _matches(chosen, item)]
+            for reminder_id in queued:
+                self.revoke_reminder(reminder_id)
+        return result.removed_count + len(queued)
+
+    def emit(self, event: str, payload: Mapping[str, object] | None = None) -> None:
+        """Raise a session event, such as `file_edited`: hooks and providers hear it at the next seam.
+
+        Raises:
+            CallerError: too many events wait for the loop.
+        """
+        with self._lock:
+            if len(self._events) >= EVENTS:
+                raise CallerError(f"{EVENTS} events wait for session {self.id!r} already; run its loop")
+            self._events.append((event, dict(payload or {})))
+        self.wake()
+
+    def take_events(self) -> list[tuple[str, Payload]]:
+        """The events that were emitted since, for the loop."""
+        with self._lock:
+            taken = list(self._events)
+            self._events.clear()
+        return taken
+
+    def drain(self, seam: Seam) -> tuple[Item, ...]:
+        """Let in what `seam` takes; call inside a step, which makes it all or nothing."""
+        mailbox, items = self.stored.mailbox.drain(seam)
+        if items:
+            self.stored = replace(self.stored, mailbox=mailbox)
+            self.note((), (store.left("drained", [item.id for item in items]),))
+        return items
+
+    def handoff(self) -> list[Payload]:
+        """What a direct child inherits."""
+        return inherit.handoff(self.transcript, self.agent_id or self.id)
+
+    def suspend(self, reason: str = "", digest: str = "") -> None:
+        """Put the session to sleep: the loop ends at its next seam with status `suspended`."""
+        with self.step():
+            asleep = Suspension(reason or "unspecified", self.transcript.turn, digest)
+            self.stored = replace(self.stored, suspension=asleep)
+            self.note((), (store.changed(self.stored),))
+        self.wake()
+
+    def resume(
+        self, *, cause: str = "operator", input: object = None, continue_transcript: bool = True
+    ) -> None:
+        """Wake it up: the next loop tells the model why it slept and why it woke."""
+        with self.step():
+            asleep = self.stored.suspension
+            if asleep is None:
+                raise CallerError(f"session {self.id!r} is not suspended")
+            payload: Payload = {
+                "reason": asleep.reason,
+                "suspended_at_turn": asleep.at_turn,
+                "cause": cause,
+                "input": input,
+                "continue_transcript": continue_transcript,
+            }
+            if not continue_transcript:
+                payload["digest"] = asleep.digest
+                fresh = Transcript(session_id=self.id, agent_id=self.agent_id)
+                self.keep(fresh)
+                self.note((), (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
+            self.stored = replace(self.stored, suspension=None, issued=())
+            self.note((), (store.changed(self.stored),))
+        self.emit("worker_resumed", payload)
+
+    def cancel(self) -> None:
+        """Ask the loop to stop: it ends at once with status `cancelled`, and closes what is open."""
+        self.cancelled = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake whoever waits for news of this session, in whatever loop."""
+        with self._lock:
+            wakers = list(self._wakers.items())
+        for event, loop in wakers:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)
+
+    @contextmanager
+    def listening(self) -> Iterator[asyncio.Event]:
+        """An event that is set whenever something arrives, while the block runs."""
+        event = asyncio.Event()
+        with self._lock:
+            self._wakers[event] = asyncio.get_running_loop()
+        try:
+            yield event
+        finally:
+            with self._lock:
+                del self._wakers[event]
+
+
+def _matches(selector: Selector, item: Item) -> bool:
+    return isinstance(item.what, Reminder) and selector.matches(item.what)
+
+
+def _about(reminder: Reminder, former: bool, ignored: tuple[str, ...]) -> list[Record]:
+    """Warnings that belong to an accepted reminder."""
+    label = records.producer_label(reminder)
+    found: list[Record] = []
+    if former:
+        text = "wait_for_completion is read as audit_only: the model never sees such a reminder"
+        found.append(records.warning("mode_renamed", label, text, reminder_id=reminder.id))
+    if ignored:
+        about = {"reminder_id": reminder.id, "fields": list(ignored)}
+        found.append(records.warning("unknown_fields", label, "unknown fields were ignored", **about))
+    return found

@@ -1,0 +1,125 @@
+"""A session in the log: its mailbox and loop state beside the transcript, and folding them back.
+
+The transcript's own changes are `tidings.core.replay`'s. Here are the kinds `mailbox.*` and
+`session.*` of the same topic, written in the same commit as what they go with, so that a process
+that is killed between any two steps loses no accepted reminder and delivers none twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.core.mailbox import Item, Mailbox, UserMessage
+from tidings.core.records import Change, transcript_topic
+from tidings.core.reminder import Payload, Reminder, read_payload
+from tidings.core.replay import fold
+from tidings.core.seams import read_mode
+from tidings.core.transcript import Transcript
+from tidings.errors import TranscriptError
+from tidings.rendering.request import Issued
+
+if TYPE_CHECKING:
+    from tidings.log.port import EventLog
+
+
+class Suspension(msgspec.Struct, frozen=True):
+    """Why and when a session was put to sleep, and what it was doing."""
+
+    reason: str
+    at_turn: int
+    digest: str = ""
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """Everything a session needs to go on."""
+
+    transcript: Transcript
+    mailbox: Mailbox = Mailbox()
+    issued: tuple[Issued, ...] = ()
+    suspension: Suspension | None = None
+    pressure: str = ""
+
+
+def queued(item: Item) -> Change:
+    """An item was accepted."""
+    return Change("mailbox.queued", {"item": _item_to_dict(item)})
+
+
+def left(kind: str, ids: list[str]) -> Change:
+    """Items were drained or revoked."""
+    return Change(f"mailbox.{kind}", {"ids": ids})
+
+
+def changed(stored: Stored) -> Change:
+    """The loop's own state after a step."""
+    payload: Payload = {
+        "issued": [msgspec.to_builtins(entry) for entry in stored.issued],
+        "suspension": msgspec.to_builtins(stored.suspension),
+        "pressure": stored.pressure,
+    }
+    return Change("session.state", payload)
+
+
+def load(log: EventLog, session_id: str) -> Stored:
+    """The session as the log tells it; an empty one when the log knows nothing of it.
+
+    Raises:
+        TranscriptError: a record that this version cannot read.
+    """
+    stored = Stored(Transcript(session_id=session_id))
+    for record in log.read(transcript_topic(session_id)):
+        stored = _folded(stored, Change(record.kind, record.payload))
+    return stored
+
+
+def _folded(stored: Stored, change: Change) -> Stored:
+    if change.kind == "mailbox.queued":
+        return replace(stored, mailbox=stored.mailbox.push(_read_item(change.payload.get("item"))))
+    if change.kind in ("mailbox.drained", "mailbox.revoked"):
+        return replace(stored, mailbox=_without(stored.mailbox, change))
+    if change.kind == "session.state":
+        return replace(stored, **_read_state(change.payload))
+    return replace(stored, transcript=fold(stored.transcript, (change,)))
+
+
+def _without(mailbox: Mailbox, change: Change) -> Mailbox:
+    given = change.payload.get("ids")
+    ids = tuple(str(name) for name in given) if isinstance(given, list) else ()
+    items = tuple(item for item in mailbox.items if item.id not in ids)
+    if change.kind == "mailbox.revoked":
+        return replace(mailbox, items=items, revoked=mailbox.revoked + ids)
+    return replace(mailbox, items=items, delivered=mailbox.delivered + ids)
+
+
+def _read_state(payload: Payload) -> dict[str, object]:
+    try:
+        return {
+            "issued": msgspec.convert(payload.get("issued") or (), tuple[Issued, ...]),
+            "suspension": msgspec.convert(payload.get("suspension"), Suspension | None),
+            "pressure": msgspec.convert(payload.get("pressure", ""), str),
+        }
+    except msgspec.ValidationError as error:
+        raise TranscriptError(f"`session.state` cannot be read: {error}") from error
+
+
+def _item_to_dict(item: Item) -> Payload:
+    if isinstance(item.what, Reminder):
+        return {"mode": item.mode, "reminder": item.what.to_dict()}
+    return {"mode": item.mode, "message": msgspec.to_builtins(item.what)}
+
+
+def _read_item(stored: object) -> Item:
+    try:
+        fields = msgspec.convert(stored, dict[str, object])
+        mode, _ = read_mode(fields.get("mode"), "mailbox")
+        if "message" in fields:
+            return Item(mode, msgspec.convert(fields["message"], UserMessage))
+    except msgspec.ValidationError as error:
+        raise TranscriptError(f"`mailbox.queued` cannot be read: {error}") from error
+    reminder = read_payload(fields.get("reminder"))
+    if reminder is None:
+        raise TranscriptError(f"`mailbox.queued` holds no valid reminder: {stored!r:.80}")
+    return Item(mode, reminder)
