@@ -91,3 +91,11 @@ def test_a_standing_reminder_that_is_replaced_or_cleared_is_noted_until_announce
     ]
     said = fire(replaced, shot("b", announced=frozenset({"a"})), 2).transcript
     assert said.pending.withdrawn == ()
+
+
+def test_what_leaves_while_the_model_answers_is_noted_because_the_history_shows_it() -> None:
+    issued = reminder("a", body="old text")
+    done = fire(Transcript(), shot("a", issued=(issued,), standing=frozenset({"a"})), 1)
+    assert [(w.reminder_id, w.reason, w.body) for w in done.transcript.pending.withdrawn] == [
+        ("a", "cleared", "old text")
+    ]

@@ -120,7 +120,9 @@ def test_the_users_words_keep_their_line_ends() -> None:
     assert entries[0]["content"].endswith("</system-reminder>\n\ncode:\n\n")
 
 
-@pytest.mark.parametrize("route", ["anthropic/x", "openai/gpt-4o", "openai-responses/gpt-4.1"])
+@pytest.mark.parametrize(
+    "route", ["anthropic/claude-sonnet-4-5", "openai/gpt-4o", "openai-responses/gpt-4.1"]
+)
 def test_an_empty_user_message_gets_no_empty_text_beside_the_reminder(route: str) -> None:
     given = [reminder(trust="external", origin="ci", body="x")]
     empty = td.render(route, messages=[{"role": "user", "content": ""}], reminders=given)

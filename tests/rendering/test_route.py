@@ -136,3 +136,10 @@ def test_capability_comes_first_and_the_hint_second_as_the_seed_says(kind: str) 
     flags: Any = SEEDS_TABLE[kind]
     route = td.Route(name="own/x", **flags)
     assert [row_for(route, hint).slot for hint in ROLE_HINTS] == SLOTS[kind]
+
+
+def test_another_version_is_another_model_and_gets_the_safe_route_of_its_vendor() -> None:
+    known = td.route("anthropic/claude-fable-5")
+    assert td.route("anthropic/claude-fable-5-20260101").preserved_thinking == known.preserved_thinking
+    for newer in ("anthropic/claude-fable-5-3", "anthropic/claude-opus-6", "anthropic/claude-opus-5-6-x"):
+        assert td.route(newer).preserved_thinking

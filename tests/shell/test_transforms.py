@@ -114,3 +114,29 @@ def test_checkpoint_and_append_message_make_a_session_replayable() -> None:
         start = td.Transcript(messages=[{"role": "user", "content": "old"}], session_id="s")
         live = td.append_message(td.checkpoint(start), {"role": "assistant", "content": "new"})
     assert td.replay(log, "s") == live
+
+
+def test_a_reminder_cleared_while_the_model_answers_gets_its_line_in_the_next_request() -> None:
+    route = "anthropic/claude-fable-5-2"
+    transcript = td.inject_reminder(td.Transcript(), body="tests fail", ttl_turns=9).transcript
+    hi, hello = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}
+    first = td.render(route, messages=[hi], reminders=transcript.pending)
+    cleared = td.clear_reminders(transcript, id=first.fired[0].reminder_id).transcript
+    answered = td.mark_fired(cleared, first, turn=1).transcript
+    second = td.render(route, messages=[hi, hello, hi], reminders=answered.pending, issued=first.issued)
+    assert 'An earlier reminder no longer applies: "tests fail"' in str(second.body["messages"][-1])
+
+
+def test_an_append_only_request_warns_of_a_hint_it_cannot_keep_once() -> None:
+    log = td.open_log("memory:")
+    with td.active_log(log):
+        transcript = td.Transcript()
+        for turn in (1, 2):
+            transcript = td.inject_reminder(
+                transcript, body="b", ttl_turns=1, role_hint="user_block"
+            ).transcript
+            request = td.render("anthropic/claude-fable-5-2", messages="hi", reminders=transcript.pending)
+            transcript = td.mark_fired(transcript, request, turn=turn).transcript
+            transcript = td.post_turn(transcript, turn=turn).transcript
+    warned = [r.payload["code"] for r in log.read(LIFECYCLE_TOPIC) if r.kind.endswith("warning")]
+    assert warned == ["HARN-RMD-003"]

@@ -15,7 +15,7 @@ from tidings.core.lifecycle import check_turn, drop_invalid, invalid_id, warn_on
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Reminder
 from tidings.core.table import Entry
-from tidings.core.transcript import REMINDER_KIND, Transcript
+from tidings.core.transcript import REMINDER_KIND, Marks, Transcript, Withdrawn
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -43,9 +43,10 @@ class Warned(msgspec.Struct, frozen=True):
 
 
 class Shot(msgspec.Struct, frozen=True, kw_only=True):
-    """What an answered request did with the pending reminders."""
+    """What an answered request did with the pending reminders; `issued` are new in its history."""
 
     placement: str
+    issued: tuple[Reminder, ...] = ()
     shown: tuple[Shown, ...] = ()
     unused: tuple[Unused, ...] = ()
     warnings: tuple[Warned, ...] = ()
@@ -71,12 +72,9 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
             warned.append(
                 records.warning(found.code, found.producer, found.message, reminder_id=found.reminder_id)
             )
-    marks = replace(
-        marks,
-        turn=max(marks.turn, turn),
-        standing=shot.standing,
-        withdrawn=tuple(w for w in marks.withdrawn if w.reminder_id not in shot.announced),
-    )
+    kept = tuple(note for note in marks.withdrawn if note.reminder_id not in shot.announced)
+    late = _withdrawn_meanwhile(transcript, shot)
+    marks = replace(marks, turn=max(marks.turn, turn), standing=shot.standing, withdrawn=(*kept, *late))
     written = (
         *(_dropped(unused) for unused in shot.unused),
         *(records.fired(s.reminder_id, turn, s.rendered_role, shot.placement) for s in shot.shown),
@@ -85,7 +83,7 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
     state = replace(transcript.state, marks=marks)
     following = drop_invalid(Transcript.of(state), _invalid(shot))
     unseen = _unseen(transcript, shot, turn)
-    change = Change("transcript.fired", {"turn": turn, **_effects(shot, unseen, marks.warned)})
+    change = Change("transcript.fired", {"turn": turn, **_effects(shot, unseen, marks)})
     return Fired(_postpone(following, unseen, turn), written, (change,))
 
 
@@ -127,13 +125,20 @@ def _stamped(reminder: Reminder, turn: int) -> Reminder:
     return replace(reminder, fired_at_turn=turn)
 
 
-def _effects(shot: Shot, unseen: list[Entry], warned: frozenset[str]) -> dict[str, object]:
+def _withdrawn_meanwhile(transcript: Transcript, shot: Shot) -> list[Withdrawn]:
+    """What the request put into the history although it had left while the model answered."""
+    pending = {entry.reminder.id for entry in transcript.state.shelf.entries()}
+    gone = [reminder for reminder in shot.issued if reminder.id not in pending]
+    return [Withdrawn(r.id, "cleared", r.body, r.trust) for r in gone]
+
+
+def _effects(shot: Shot, unseen: list[Entry], marks: Marks) -> dict[str, object]:
     return {
         "postponed": [entry.event_id for entry in unseen],
         "invalid": sorted(_invalid(shot)),
         "standing": sorted(shot.standing),
-        "announced": sorted(shot.announced),
-        "warned": sorted(warned),
+        "withdrawn": [msgspec.to_builtins(note) for note in marks.withdrawn],
+        "warned": sorted(marks.warned),
     }
 
 
@@ -146,7 +151,7 @@ def refire(transcript: Transcript, payload: dict[str, object]) -> Transcript:
         turn=max(state.marks.turn, effects.turn),
         warned=effects.warned,
         standing=effects.standing,
-        withdrawn=tuple(w for w in state.marks.withdrawn if w.reminder_id not in effects.announced),
+        withdrawn=effects.withdrawn,
     )
     following = drop_invalid(Transcript.of(replace(state, marks=marks)), effects.invalid)
     unseen = [e for e in state.shelf.entries() if e.event_id in effects.postponed]
@@ -158,7 +163,7 @@ class _Effects(msgspec.Struct, frozen=True):
     postponed: frozenset[str] = frozenset()
     invalid: frozenset[str] = frozenset()
     standing: frozenset[str] = frozenset()
-    announced: frozenset[str] = frozenset()
+    withdrawn: tuple[Withdrawn, ...] = ()
     warned: frozenset[str] = frozenset()
 
 

@@ -210,7 +210,7 @@ def build(
     rule, name = PRODUCERS[producer], id
     try:
         read = _convert(options, _Options)
-    except (msgspec.ValidationError, TypeError):
+    except (msgspec.ValidationError, TypeError, UnicodeEncodeError):
         read, name = _read_slowly(rule, options, id)
     body, key, tags, ttl = read.body, read.dedupe_key, read.tags, read.ttl_turns
     if (
@@ -218,8 +218,11 @@ def build(
         or body.isspace()
         or not (body.isascii() or is_unicode(body))
         or (ttl is not None and ttl < 1)
-        or (key is not None and (not key or key != key.strip() or not is_unicode(key)))
-        or (tags and (isinstance(options["tags"], _UNORDERED) or not _are_tidy(tags)))
+        or (key is not None and (not key or key != key.strip() or not (key.isascii() or is_unicode(key))))
+        or (
+            tags
+            and (type(options["tags"]) in _UNORDERED or (tags not in _tidy_tags and not _are_tidy(tags)))
+        )
         or (rule.wire_fields and body != body.strip())
     ):
         read, name = _read_slowly(rule, options, id)
@@ -256,8 +259,6 @@ _tidy_tags: set[tuple[str, ...]] = set()
 
 def _are_tidy(tags: tuple[str, ...]) -> bool:
     """Whether the tags are trimmed, non-blank and each there once; remembers if so."""
-    if tags in _tidy_tags:
-        return True
     if not all(map(is_unicode, tags)) or not all(tags):
         return False
     if tuple(dict.fromkeys(tag.strip() for tag in tags)) != tags:

@@ -7,7 +7,7 @@ so. Needed where thinking blocks are bound to what stands before them, good for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -29,7 +29,9 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
 
     messages: list[Message]
     issued: tuple[Issued, ...]
+    fresh: Sequence[Reminder] = ()
     shown: tuple[Shown, ...] = ()
+    lost: Mapping[str, str] = {}
     unused: tuple[Unused, ...] = ()
     deferred: tuple[str, ...] = ()
     announced: frozenset[str] = frozenset()
@@ -64,10 +66,19 @@ def append(
     return Appended(
         messages=weave(messages, everything),
         issued=everything,
+        fresh=kept,
+        lost=_lost(route, operator_role(route, messages)),
         shown=tuple(Shown(i, role) for entry, role in entries for i in entry.reminder_ids),
         deferred=deferred,
         announced=frozenset(note.reminder_id for note in gone),
     )
+
+
+def _lost(route: Route, role: str) -> dict[str, str]:
+    """What to say of a hint that an entry of its own cannot keep (HARN-RMD-003)."""
+    said = f"append-only requests to {route.name} cannot keep role_hint {{!r}}: it becomes a {role} entry"
+    hints = ("ephemeral_cache",) if role == "user" else ("user_block", "ephemeral_cache")
+    return {hint: said.format(hint) for hint in hints}
 
 
 def operator_role(route: Route, messages: Sequence[Message]) -> str:

@@ -102,6 +102,8 @@ def _appended(
         route=route.name,
         placement="append_only",
         body=wire.body(system, appended.messages),
+        rendered=appended.fresh,
+        lost=appended.lost,
         appended=appended.shown,
         dropped=(*found.dropped, *appended.unused),
         issued=appended.issued,

@@ -54,7 +54,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fired(self) -> tuple[Shown, ...]:
         """The reminders in it, each with its role; append-only: those that it issues anew."""
-        return self.appended or shown(self.rendered, self.roles)
+        return self.appended if self.placement == "append_only" else shown(self.rendered, self.roles)
 
     @property
     def shot(self) -> Shot:
@@ -62,6 +62,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         standing = frozenset(i for issued in self.issued for i in issued.reminder_ids)
         return Shot(
             placement=self.placement,
+            issued=tuple(self.rendered) if self.placement == "append_only" else (),
             shown=self.fired,
             unused=self.dropped,
             warnings=self.warnings,

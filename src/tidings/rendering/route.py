@@ -7,6 +7,7 @@ that is `plan.py`.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -17,6 +18,7 @@ from tidings.errors import RouteError
 
 Wire: TypeAlias = Literal["anthropic", "openai_chat", "openai_responses", "gemini", "plain"]
 WIRES: tuple[Wire, ...] = get_args(Wire)
+_VERSION = re.compile(r"-\d{1,2}(?:\D|$)")
 _DEVELOPER_WIRES = ("openai_chat", "openai_responses", "plain")
 
 
@@ -93,9 +95,9 @@ def load_routes(path: str | Path) -> tuple[Route, ...]:
 
 
 def route(name: str) -> Route:
-    """The route called `name`. Dates and suffixes fall back to the longest known beginning.
+    """The route called `name`. A date or a variant falls back to the longest known beginning.
 
-    An unknown model of a known vendor gets the vendor's `vendor/*` route.
+    Another version is another model: it and every unknown one get their vendor's `vendor/*` route.
 
     Raises:
         RouteError: nothing fits; near matches are named.
@@ -106,7 +108,7 @@ def route(name: str) -> Route:
     if name in known:
         return known[name]
     vendor = name.partition("/")[0]
-    fits = [known_name for known_name in known if name.startswith(f"{known_name}-")]
+    fits = [k for k in known if name.startswith(f"{k}-") and not _VERSION.match(name[len(k) :])]
     best = max(fits, key=len, default=f"{vendor}/*")
     if best not in known or "/" not in name:
         raise RouteError(_unknown(name, tuple(known)))

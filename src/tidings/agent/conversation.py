@@ -1,0 +1,192 @@
+"""The loop's neutral messages, and their form on each wire. Pure.
+
+user `{"role", "content": text or blocks}`, assistant `{"role", "content", "tool_calls", "native"}`,
+tool `{"role", "tool_call_id", "name", "content", "is_error"}`. `native` holds the assistant's turn as
+its wire gave it and goes back verbatim on that wire: thinking blocks, reasoning items and signatures
+survive; on any other wire the turn is rebuilt from the neutral parts. A longer conversation begins
+with the wire form of a shorter one that ended at a request. The loop builds, models convert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidings.agent import wire_forms
+from tidings.agent.port import Answer, Outcome, ToolCall
+from tidings.agent.wire_forms import FORMS, Block, Call, Form, Result
+from tidings.core.messages import Message
+from tidings.core.reminder import Payload
+from tidings.errors import CallerError
+from tidings.rendering.route import WIRES, Wire
+
+
+def user(content: str | Sequence[Block]) -> Payload:
+    """A user message of text, or of text and image blocks.
+
+    Raises:
+        CallerError: there is nothing in it, or a block that cannot be read.
+    """
+    blank = not content.strip() if isinstance(content, str) else not content
+    if blank:
+        raise CallerError("a user message needs text or an image; got an empty one")
+    message: Payload = {"role": "user", "content": content if isinstance(content, str) else list(content)}
+    _blocks(message, "content")
+    return message
+
+
+def assistant(answer: Answer, wire: Wire) -> Payload:
+    """The model's turn, neutral and as `wire` gave it."""
+    message: Payload = {"role": "assistant", "content": answer.text}
+    if answer.tool_calls:
+        message["tool_calls"] = [
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in answer.tool_calls
+        ]
+    if answer.native:
+        message["native"] = {"wire": wire, "items": list(answer.native)}
+    return message
+
+
+def tool_result(call: ToolCall, outcome: Outcome) -> Payload:
+    """What the tool gave for `call`."""
+    return _tool(call, outcome.text, is_error=not outcome.ok)
+
+
+def not_run(call: ToolCall, reason: str) -> Payload:
+    """The result of a call that was skipped: not run, why, and not by the user's will (decision 14)."""
+    text = (
+        f"Not run: {reason.strip().rstrip('.')}. The tool {call.name} was never started, so nothing has "
+        "changed. The user did not refuse it: call it again if it still makes sense."
+    )
+    return _tool(call, text, is_error=True)
+
+
+def _tool(call: ToolCall, text: str, *, is_error: bool) -> Payload:
+    return {
+        "role": "tool",
+        "tool_call_id": call.id,
+        "name": call.name,
+        "content": text,
+        "is_error": is_error,
+    }
+
+
+def to_wire(wire: Wire, messages: Sequence[Message]) -> list[Payload]:
+    """`messages` in the form of `wire`.
+
+    Raises:
+        CallerError: a message that is not in the neutral form, by its position.
+    """
+    if wire not in FORMS:
+        raise CallerError(f"`wire` must be one of {', '.join(WIRES)}; got {wire!r:.80}")
+    form = FORMS[wire]
+    made: list[Payload] = []
+    answered: Sequence[Payload] = ()
+    order: Mapping[str, int] = {}
+    results: list[Result] = []
+    for index, message in enumerate(messages):
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if role == "tool":
+            results.append(_result(message, f"messages[{index}]"))
+            continue
+        made += _closed(form, results, order, answered)
+        results = []
+        if role == "assistant":
+            answered = _turn(wire, form, message, f"messages[{index}]")
+            order = _order(message)
+            made += answered
+        elif role == "user":
+            made.append(form.user(_blocks(message, f"messages[{index}].content")))
+        else:
+            raise _bad(f"messages[{index}].role", role, "user, assistant or tool")
+    return made + _closed(form, results, order, answered)
+
+
+def _closed(
+    form: Form, results: list[Result], order: Mapping[str, int], answered: Sequence[Payload]
+) -> list[Payload]:
+    """Tool results in the order of their calls, whoever finished first."""
+    if not results:
+        return []
+    ordered = sorted(results, key=lambda result: order.get(result.call_id, len(order)))
+    return form.tools(ordered, answered)
+
+
+def _order(message: Message) -> dict[str, int]:
+    return {call.id: at for at, call in enumerate(_calls(message, "tool_calls"))}
+
+
+def _turn(wire: Wire, form: Form, message: Message, where: str) -> list[Payload]:
+    """The native items of this wire, else rebuilt; a turn without anything is left out: no wire takes it."""
+    native = message.get("native")
+    if isinstance(native, Mapping) and native.get("wire") == wire:
+        items = _list(native.get("items"), f"{where}.native.items")
+        return [dict(item) for item in items if not wire_forms.is_empty(item)]
+    text = message.get("content") or ""
+    if not isinstance(text, str):
+        raise _bad(f"{where}.content", text, "a string")
+    calls = _calls(message, f"{where}.tool_calls")
+    return form.assistant(text, calls) if text.strip() or calls else []
+
+
+def _calls(message: Message, where: str) -> list[Call]:
+    found = _list(message.get("tool_calls") or [], where)
+    return [
+        Call(
+            _text(call, "id", f"{where}[{at}]"),
+            _text(call, "name", f"{where}[{at}]"),
+            _object(call, "arguments", f"{where}[{at}]"),
+        )
+        for at, call in enumerate(found)
+    ]
+
+
+def _result(message: Message, where: str) -> Result:
+    return Result(
+        _text(message, "tool_call_id", where),
+        _text(message, "name", where),
+        _text(message, "content", where, blank="(no output)"),
+        message.get("is_error") is True,
+    )
+
+
+def _blocks(message: Message, where: str) -> str | list[Block]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return [_block(block, f"{where}[{at}]") for at, block in enumerate(_list(content, where))]
+
+
+def _block(block: Message, where: str) -> Block:
+    kind = block.get("type")
+    if kind not in _BLOCK_KEYS:
+        raise _bad(f"{where}.type", kind, " or ".join(_BLOCK_KEYS))
+    return {"type": kind, **{key: _text(block, key, where) for key in _BLOCK_KEYS[kind]}}
+
+
+_BLOCK_KEYS: dict[object, tuple[str, ...]] = {"text": ("text",), "image": ("media_type", "data")}
+
+
+def _text(holder: Message, key: str, where: str, blank: str | None = None) -> str:
+    value = holder.get(key)
+    if isinstance(value, str) and value.strip():
+        return value
+    if blank is not None and (value is None or isinstance(value, str)):
+        return blank
+    raise _bad(f"{where}.{key}", value, "a text that is not blank")
+
+
+def _object(holder: Message, key: str, where: str) -> Payload:
+    value = holder.get(key)
+    if not isinstance(value, Mapping):
+        raise _bad(f"{where}.{key}", value, "an object")
+    return dict(value)
+
+
+def _list(value: object, where: str) -> list[Message]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, Mapping) for item in value):
+        raise _bad(where, value, "a list of objects")
+    return list(value)
+
+
+def _bad(where: str, value: object, wanted: str) -> CallerError:
+    return CallerError(f"`{where}` must be {wanted}; got {value!r:.80}")

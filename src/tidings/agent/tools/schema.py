@@ -1,0 +1,69 @@
+"""Type hints become JSON Schema that every route takes: no references, no titles.
+
+msgspec knows the types; this module writes referenced types in place, because not every vendor
+resolves `$ref`, and gives a closed set of strings its type, which some demand. Called by
+`signature.py`, when a tool is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+from tidings.core.reminder import Payload
+from tidings.errors import CallerError
+
+_REFERENCE = "#/$defs/{name}"
+_PREFIX = _REFERENCE.removesuffix("{name}")
+
+
+def json_schema(hint: object) -> Payload:
+    """The schema of one type hint.
+
+    Raises:
+        CallerError: msgspec cannot read such a type from JSON, or the type contains itself.
+    """
+    try:
+        (schema,), parts = msgspec.json.schema_components([hint], _hook, ref_template=_REFERENCE)
+    except (TypeError, NotImplementedError) as error:
+        first_line = str(error).strip().splitlines()[-1]
+        raise CallerError(f"{hint!r} has no JSON form ({first_line}); use str, int, a dataclass …") from error
+    return cast(Payload, _inline(schema, parts, ()))
+
+
+def _hook(hint: type) -> Payload:
+    if hint is object:
+        return {}
+    raise NotImplementedError(f"type {hint!r} is not supported")
+
+
+def _inline(node: object, parts: Mapping[str, Payload], above: tuple[str, ...]) -> object:
+    if isinstance(node, list):
+        return [_inline(item, parts, above) for item in node]
+    if not isinstance(node, dict):
+        return node
+    name = str(node.get("$ref", "")).removeprefix(_PREFIX)
+    if not name:
+        return _typed({key: _inline_key(key, value, parts, above) for key, value in node.items()})
+    if name in above:
+        raise CallerError(f"{name} contains itself, which not every model takes; use dict and describe it")
+    rest = {key: value for key, value in node.items() if key != "$ref"}
+    return {**cast(Payload, _inline(_untitled(parts[name]), parts, (*above, name))), **rest}
+
+
+def _inline_key(key: str, value: object, parts: Mapping[str, Payload], above: tuple[str, ...]) -> object:
+    """Defaults and enumerations are data, not schemas."""
+    return value if key in ("default", "enum", "const", "examples") else _inline(value, parts, above)
+
+
+def _untitled(schema: Payload) -> Payload:
+    return {key: value for key, value in schema.items() if key != "title"}
+
+
+def _typed(schema: Payload) -> Payload:
+    values = schema.get("enum")
+    if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
+        return {"type": "string", **schema}
+    return schema
