@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Any
 
 import typer
-from docs.parts.markdown import code, fenced, table
 
+from docs.parts.markdown import code, fenced, table
 from tidings.cli.main import app
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
 from docs.parts.markdown import code, table
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from importlib import import_module
 
-from docs.parts.markdown import fenced, table
-
 import tidings as td
+from docs.parts.markdown import fenced, table
 from tidings import errors
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from docs.parts.markdown import code, fenced, table
-
 from tidings.core import records, trust
 from tidings.diagnostics.catalogue import CATALOGUE
 from tidings.diagnostics.entry import Diagnostic

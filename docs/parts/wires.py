@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from docs.parts.markdown import code, fenced, table
 
+from docs.parts.markdown import code, fenced, table
 from tidings.core.producers import PRODUCERS, UNKNOWN_KEY, ProducerName, build
 from tidings.core.reminder import ROLE_HINTS, Reminder, RoleHint
 from tidings.rendering import plan

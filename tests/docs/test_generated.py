@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from docs.parts import tables
-
 from docs import generate
+from docs.parts import tables
 from tidings.core import records, replay
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from docs.parts import cli
 
 ROOT = Path(__file__).parents[2]

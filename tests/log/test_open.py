@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.bench_log import run
 
+from benchmarks.bench_log import run
 from tidings.errors import LogUsageError
 from tidings.log import LogRecord, open_log
 from tidings.log.memory import MemoryLog

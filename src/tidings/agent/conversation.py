@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidings.agent import wire_forms
+
 from tidings.agent.port import Answer, Outcome, ToolCall
-from tidings.agent.wire_forms import FORMS, Block, Call, Form, Result
+from tidings.agent.models.forms import FORMS, Block, Call, Form, Result, is_empty
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
@@ -120,7 +120,7 @@ def _turn(wire: Wire, form: Form, message: Message, where: str) -> list[Payload]
     native = message.get("native")
     if isinstance(native, Mapping) and native.get("wire") == wire:
         items = _list(native.get("items"), f"{where}.native.items")
-        return [dict(item) for item in items if not wire_forms.is_empty(item)]
+        return [dict(item) for item in items if not is_empty(item)]
     text = message.get("content") or ""
     if not isinstance(text, str):
         raise _bad(f"{where}.content", text, "a string")

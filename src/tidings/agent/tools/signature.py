@@ -22,7 +22,8 @@ from tidings.core.reminder import Payload
 from tidings.errors import CallerError
 
 _SHOWN = 80
-_OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_SHOWN_SCHEMA = 400
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,15 +33,13 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     hint: object
     schema: Payload
     required: bool
-    positional: bool = False
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """All arguments of a function; `context` names the one that gets the `ToolContext`."""
+    """All arguments of a function; `contexts` names the ones that get the `ToolContext`."""
 
     parameters: tuple[Parameter, ...]
-    context: str | None = None
-    context_positional: int | None = None
+    contexts: tuple[str, ...] = ()
 
     def schema(self) -> Payload:
         """JSON Schema for the arguments object."""
@@ -55,7 +54,8 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
         """The arguments in the function's own types, and one sentence for each problem."""
         known = {each.name: each for each in self.parameters}
         values: dict[str, object] = {}
-        problems = [_missing(each) for each in self.parameters if each.required and each.name not in arguments]
+        needed = (each for each in self.parameters if each.required)
+        problems = [_missing(each) for each in needed if each.name not in arguments]
         for name, value in arguments.items():
             if name not in known:
                 problems.append(_unknown(name, tuple(known)))
@@ -75,17 +75,17 @@ def read_signature(function: Callable[..., object], described: Described) -> Sig
     """
     hints = _hints(function)
     wanted = inspect.signature(function).parameters.values()
-    context = [each for each in wanted if _is_context(hints.get(each.name))]
-    given = [each for each in wanted if each not in context]
+    for each in wanted:
+        if each.kind not in _NAMED:
+            raise CallerError(f"parameter {each}: a model sends arguments by name; name each one")
+    contexts = tuple(each.name for each in wanted if _is_context(hints.get(each.name)))
+    given = (each for each in wanted if each.name not in contexts)
     return Signature(
-        parameters=tuple(_parameter(each, hints, described) for each in given),
-        context=context[0].name if context else None,
+        parameters=tuple(_parameter(each, hints, described) for each in given), contexts=contexts
     )
 
 
 def _parameter(each: inspect.Parameter, hints: Mapping[str, object], described: Described) -> Parameter:
-    if each.kind in _OPEN_ENDED or each.kind is inspect.Parameter.POSITIONAL_ONLY:
-        raise CallerError(f"parameter {each}: a model sends arguments by name; name each one")
     if each.name not in hints:
         raise CallerError(f"parameter {each.name!r} has no type hint; add one, such as {each.name}: str")
     required = each.default is inspect.Parameter.empty
@@ -107,7 +107,7 @@ def _default(each: inspect.Parameter) -> object:
     try:
         return msgspec.to_builtins(each.default)
     except TypeError as error:
-        raise CallerError(f"parameter {each.name!r}: its default {each.default!r} has no JSON form") from error
+        raise CallerError(f"parameter {each.name!r}: default {each.default!r} has no JSON form") from error
 
 
 def _hints(function: Callable[..., object]) -> dict[str, object]:
@@ -115,11 +115,11 @@ def _hints(function: Callable[..., object]) -> dict[str, object]:
     while isinstance(target, functools.partial):
         target = target.func
     if not inspect.isroutine(target):
-        target = type(target).__call__  # type: ignore[operator]  # an object with __call__
+        target = type(target).__call__
     try:
         return get_type_hints(cast(Callable[..., object], target), include_extras=True)
     except NameError as error:
-        raise CallerError(f"a type hint cannot be read: {error}; define the type at module level") from error
+        raise CallerError(f"a type hint cannot be read ({error}); define it at module level") from error
 
 
 def _parts(hint: object) -> tuple[object, ...]:
@@ -165,21 +165,21 @@ def _missing(parameter: Parameter) -> str:
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    fix = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(map(repr, known)) or 'no arguments'}"
+    takes = ", ".join(map(repr, known)) or "no arguments"
+    fix = f"did you mean {near[0]!r}?" if near else f"it takes {takes}"
     return f"argument {name!r} is unknown; {fix}"
 
 
 def _invalid(parameter: Parameter, value: object, error: msgspec.ValidationError) -> str:
     why = str(error).replace("$.", f"{parameter.name}.").replace("$[", f"{parameter.name}[")
-    return f"argument {parameter.name!r} is {shown(value)}: {why}; send {_expected(parameter)}"
+    return f"argument {parameter.name!r} is {shown(repr(value))}: {why}; send {_expected(parameter)}"
 
 
 def _expected(parameter: Parameter) -> str:
     schema = {key: value for key, value in parameter.schema.items() if key != "default"}
-    return msgspec.json.encode(schema).decode()
+    return shown(msgspec.json.encode(schema).decode(), _SHOWN_SCHEMA)
 
 
-def shown(value: object) -> str:
-    """`value` in a few characters, for a message."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+def shown(text: str, limit: int = _SHOWN) -> str:
+    """`text` in at most a few characters, for a message."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
