@@ -180,7 +180,9 @@ class Session:
     def _queue(self, item: Item, noted: Sequence[Record]) -> Reminded:
         reminder = item.what
         assert isinstance(reminder, Reminder)
-        pending = [r for r in self.transcript.pending if r.dedupe_key and r.dedupe_key == reminder.dedupe_key]
+        pending = [
+            r for r in self.transcript.pending if r.dedupe_key and r.dedupe_key == reminder.dedupe_key
+        ]
         same = self.stored.mailbox.same_key(reminder) + sum(r.scope == reminder.scope for r in pending)
         self.stored = replace(self.stored, mailbox=self.stored.mailbox.push(item))
         told = records.record(

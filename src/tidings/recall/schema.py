@@ -82,60 +82,50 @@ def prepare(path: Path, busy_seconds: float) -> sqlite3.Connection:
     connection = connect(path, busy_seconds)
     try:
         connection.execute("PRAGMA synchronous = FULL")  # facts are few: each survives a power cut
-        _create_if_new(connection, path)
-        _switch_to_wal(connection, path, time.monotonic() + busy_seconds)
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    except BaseException as error:
+        _adopt(connection, path)
+        _use_wal(connection, path, time.monotonic() + busy_seconds)
+    except sqlite3.Error as error:
         connection.close()
-        if isinstance(error, sqlite3.Error):
-            raise facts_error(error, path) from error
+        raise facts_error(error, path) from error
+    except BaseException:
+        connection.close()
         raise
     return connection
 
 
-def _create_if_new(connection: sqlite3.Connection, path: Path) -> None:
-    if _is_new(connection, path):
-        connection.execute("BEGIN IMMEDIATE")
-        if _is_new(connection, path):
-            for statement in _TABLES:
-                connection.execute(statement)
-        connection.execute("COMMIT")
-
-
-def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell an empty file from a store of ours; refuse everything else untouched."""
-    application = _number(connection, "PRAGMA application_id")
-    version = _number(connection, "PRAGMA user_version")
-    tables = _number(connection, "SELECT count(*) FROM sqlite_master")
-    if (application, version, tables) == (0, 0, 0):
-        return True
-    if application != APPLICATION_ID:
+def _adopt(connection: sqlite3.Connection, path: Path) -> None:
+    """Under the write lock, which also proves that the file can be written: create or check."""
+    connection.execute("BEGIN IMMEDIATE")
+    marks = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+        " FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if marks == (0, 0, 0):
+        for statement in _TABLES:
+            connection.execute(statement)
+    elif marks[0] != APPLICATION_ID:
         raise CallerError(
             f"{path} is a SQLite database of another application; give the facts a file of their own"
         )
-    if version > VERSION:
+    elif marks[1] > VERSION:
         raise FactsUnavailableError(
-            f"fact store {path} has schema {version}, this Tidings reads up to {VERSION}; upgrade Tidings"
+            f"fact store {path} has schema {marks[1]}, this Tidings reads up to {VERSION}; upgrade Tidings"
         )
-    return False
+    connection.execute("COMMIT")
 
 
-def _switch_to_wal(connection: sqlite3.Connection, path: Path, deadline: float) -> None:
-    """Set WAL mode; SQLite's own busy timeout does not cover two processes that do it at once."""
-    while True:
+def _use_wal(connection: sqlite3.Connection, path: Path, deadline: float) -> None:
+    """Switch to WAL; the busy timeout does not cover two processes that do it at once."""
+    mode = ""
+    while mode != "wal":
         try:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            break
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.005)
-    if mode != "wal":
-        raise FactsUnavailableError(
-            f"fact store {path} cannot use write-ahead logging here; put it on a local disk"
-        )
-
-
-def _number(connection: sqlite3.Connection, query: str) -> int:
-    return int(connection.execute(query).fetchone()[0])
+            continue
+        if mode != "wal":
+            raise FactsUnavailableError(
+                f"fact store {path} cannot use write-ahead logging here; put it on a local disk"
+            )

@@ -82,4 +82,6 @@ def event_payload(receipt: Receipt) -> Payload:
 def not_run(calls: Iterable[ToolCall], why: str, *, now_ms: int) -> tuple[Receipt, ...]:
     """Close calls that a seam skipped: the history stays valid, and no refusal is claimed (decision 14)."""
     closed = Outcome(text=NOT_RUN.format(why=why), ok=False)
-    return tuple(Receipt(call=call, outcome=closed, status="not_run", started_at_ms=now_ms) for call in calls)
+    return tuple(
+        Receipt(call=call, outcome=closed, status="not_run", started_at_ms=now_ms) for call in calls
+    )

@@ -26,10 +26,14 @@ def json_schema(hint: object) -> Payload:
         CallerError: msgspec cannot read such a type from JSON, or the type contains itself.
     """
     try:
-        (schema,), parts = msgspec.json.schema_components([hint], schema_hook=_hook, ref_template=_REFERENCE)
+        (schema,), parts = msgspec.json.schema_components(
+            [hint], schema_hook=_hook, ref_template=_REFERENCE
+        )
     except (TypeError, NotImplementedError) as error:
         why = str(error).strip().splitlines()[-1]
-        raise CallerError(f"{hint!r} has no JSON form ({why}); use str, int, list, a dataclass …") from error
+        raise CallerError(
+            f"{hint!r} has no JSON form ({why}); use str, int, list, a dataclass …"
+        ) from error
     return cast(Payload, _inline(schema, parts, ()))
 
 

@@ -1,0 +1,65 @@
+"""One piece of work, watched: it ends by itself, at its deadline, or when it is told to stop.
+
+Work that is told to stop gets a moment to clean up and is then left behind, with a line in the log:
+a tool that ignores its cancellation must not hold the loop. Called by `attempt.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from typing import Literal, TypeAlias, TypeVar
+
+from tidings.agent.tools.tool import ToolError
+
+GRACE = 5.0
+"""Seconds that cancelled work may take to clean up."""
+
+Cause: TypeAlias = Literal["deadline", "cancelled"]
+
+_T = TypeVar("_T")
+_logger = logging.getLogger(__name__)
+
+
+class Stopped(Exception):
+    """The work was ended before it gave a result."""
+
+    def __init__(self, cause: Cause) -> None:
+        self.cause: Cause = cause
+        super().__init__(cause)
+
+
+async def supervise(
+    work: Awaitable[_T], *, stop: asyncio.Event, told: asyncio.Event, deadline: float | None = None
+) -> _T:
+    """What `work` gives. `told` is set once it is over, for threads that cannot be cancelled.
+
+    Raises:
+        Stopped: the deadline passed, or `stop` was set.
+        ToolError: the work cancelled itself.
+    """
+    task = asyncio.ensure_future(work)
+    halt = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({task, halt}, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise Stopped("cancelled" if halt.done() else "deadline")
+    finally:
+        halt.cancel()
+        told.set()
+        await _end(task)
+    if task.cancelled():
+        raise ToolError("the tool cancelled itself and gave no result")
+    return task.result()
+
+
+async def _end(task: asyncio.Future[_T]) -> None:
+    if task.done():
+        return
+    task.cancel()
+    await asyncio.wait({task}, timeout=GRACE)
+    if not task.done():
+        _logger.error("%r ignores its cancellation and is left behind", task)
+    elif not task.cancelled() and (error := task.exception()) is not None:
+        _logger.warning("%r failed while it was being stopped", task, exc_info=error)

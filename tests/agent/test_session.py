@@ -1,0 +1,171 @@
+"""A session's doors: reminders, user messages, revoking, clearing, and opening it again."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import tidings as td
+from tidings.agent.session import RevokeError, Session
+from tidings.core.records import LIFECYCLE_TOPIC
+
+
+def kinds(log) -> list[str]:
+    return [r.kind.removeprefix("transcript.reminder.") for r in log.read(LIFECYCLE_TOPIC)]
+
+
+def test_a_reminder_waits_until_a_seam_and_is_recorded_as_queued() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    told = session.remind(body="b", ttl_turns=1, mode="interrupt_immediate", origin="editor")
+    assert session.transcript.pending == []
+    assert session.pending_injections()["pendingCount"] == 1
+    (record,) = log.read(LIFECYCLE_TOPIC)
+    assert record.payload == {
+        "reminder_id": told.reminder_id,
+        "mode": "interrupt_immediate",
+        "source": "bridge",
+        "dedupe_key": None,
+        "tags": [],
+        "origin": "editor",
+        "session_id": "s",
+        "task_id": None,
+        "agent_id": None,
+    }
+
+
+def test_deduped_count_counts_queued_and_pending_ones_that_will_be_replaced() -> None:
+    session = Session("s")
+    with session.step():
+        session.keep(td.inject_reminder(session.transcript, body="b", dedupe_key="k").transcript)
+    counts = [session.remind(body="b", dedupe_key="k").deduped_count for _ in range(3)]
+    assert counts == [1, 2, 3]
+
+
+def test_a_queued_reminder_can_be_revoked_once_and_a_delivered_one_not() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    first = session.remind(body="a").reminder_id
+    second = session.remind(body="b").reminder_id
+    assert session.revoke_reminder(first) == {"status": "revoked", "reminderId": first}
+    assert session.revoke_reminder(first)["status"] == "already_revoked"
+    with session.step():
+        session.drain("iteration_start")
+    with pytest.raises(RevokeError) as caught:
+        session.revoke_reminder(second)
+    assert caught.value.reason == "already_delivered"
+    with pytest.raises(RevokeError, match="unknown_reminder_id"):
+        session.revoke_reminder("nobody")
+    assert kinds(log) == ["queued", "queued", "revoked"]
+
+
+def test_the_same_client_id_is_accepted_once_and_refused_with_other_content() -> None:
+    session = Session("s")
+    for _ in range(2):
+        assert session.remind(body="a", id="mine").reminder_id == "mine"
+    assert session.pending_injections()["pendingCount"] == 1
+    with pytest.raises(td.DuplicateReminderError):
+        session.remind(body="other", id="mine")
+
+
+def test_an_external_interrupt_is_lowered_unless_granted() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    session.remind(body="a", mode="interrupt_immediate", producer="mcp", origin="o")
+    grants = frozenset({"interrupt_immediate"})
+    session.remind(body="b", mode="interrupt_immediate", producer="mcp", origin="o", grants=grants)
+    assert [row["mode"] for row in session.pending_injections()["injections"]] == [
+        "finish_step",
+        "interrupt_immediate",
+    ]
+    assert kinds(log) == ["restricted", "queued", "queued"]
+
+
+def test_clearing_reaches_pending_and_queued_reminders() -> None:
+    session = Session("s")
+    with session.step():
+        session.keep(td.inject_reminder(session.transcript, body="a", tags=["t"]).transcript)
+    session.remind(body="b", tags=["t"])
+    session.remind(body="c", tags=["other"])
+    assert session.clear(tag="t") == 2
+    assert [row["body"] for row in session.pending_injections()["injections"]] == ["c"]
+
+
+def test_a_session_is_opened_again_where_it_was(tmp_path) -> None:
+    address = f"sqlite:///{tmp_path}/s.db"
+    with td.open_log(address) as log:
+        session = Session("s", agent_id="a", log=log)
+        with session.step():
+            session.keep(td.inject_reminder(session.transcript, body="a", ttl_turns=2).transcript)
+        kept = session.remind(body="b", mode="audit_only").reminder_id
+        gone = session.remind(body="c").reminder_id
+        session.revoke_reminder(gone)
+        session.inject("hello")
+        session.suspend("lunch")
+        before = session.stored
+    with td.open_log(address) as log:
+        again = Session("s", log=log)
+        assert again.stored == before
+        assert again.agent_id == "a"
+        assert again.revoke_reminder(gone)["status"] == "already_revoked"
+        assert again.revoke_reminder(kept)["status"] == "revoked"
+
+
+def test_revoke_and_drain_have_exactly_one_winner() -> None:
+    for _ in range(200):
+        session = Session("s")
+        reminder_id = session.remind(body="a").reminder_id
+        outcome: list[str] = []
+        start = threading.Barrier(2)
+
+        def revoke(session=session, reminder_id=reminder_id, outcome=outcome, start=start) -> None:
+            start.wait(timeout=10)
+            try:
+                outcome.append(str(session.revoke_reminder(reminder_id)["status"]))
+            except RevokeError as error:
+                outcome.append(error.reason)
+
+        thread = threading.Thread(target=revoke)
+        thread.start()
+        start.wait(timeout=10)
+        with session.step():
+            drained = session.drain("iteration_start")
+        thread.join(timeout=10)
+        assert (len(drained), outcome) in [(1, ["already_delivered"]), (0, ["revoked"])]
+
+
+def test_reminders_from_many_threads_all_arrive_once() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    threads = [
+        threading.Thread(target=lambda: [session.remind(body="b") for _ in range(50)]) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert session.pending_injections()["pendingCount"] == 400
+    assert len(Session("s", log=log).stored.mailbox.items) == 400
+
+
+def test_resuming_without_the_transcript_starts_a_fresh_one_and_tells_the_loop_why() -> None:
+    session = Session("s")
+    with session.step():
+        session.keep(td.append_message(session.transcript, {"role": "user", "content": "old"}))
+    session.suspend("waiting for review", digest="was renaming parse()")
+    session.resume(cause="review came in", input="approved", continue_transcript=False)
+    assert session.transcript.messages == []
+    assert session.take_events() == [
+        (
+            "worker_resumed",
+            {
+                "reason": "waiting for review",
+                "suspended_at_turn": 0,
+                "cause": "review came in",
+                "input": "approved",
+                "continue_transcript": False,
+                "digest": "was renaming parse()",
+            },
+        )
+    ]
