@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
+from tidings.core.archive import keep_event
 from tidings.core.fire import refire
 from tidings.core.lifecycle import inject, post_turn, remove
 from tidings.core.records import Change
@@ -54,6 +55,10 @@ def _injected(transcript: Transcript, payload: Payload) -> Transcript:
     return inject(transcript, reminder, str(event.get("id"))).transcript
 
 
+def _audited(transcript: Transcript, payload: Payload) -> Transcript:
+    return keep_event(transcript, _object(payload, "event"))
+
+
 def _cleared(transcript: Transcript, payload: Payload) -> Transcript:
     ids = payload.get("event_ids")
     wanted = set(ids) if isinstance(ids, list) else set()
@@ -79,6 +84,7 @@ _STEPS: dict[str, Callable[[Transcript, Payload], Transcript]] = {
     "transcript.snapshot": _snapshot,
     "transcript.message": _message,
     "transcript.injected": _injected,
+    "transcript.audited": _audited,
     "transcript.cleared": _cleared,
     "transcript.passed": _passed,
     "transcript.fired": refire,

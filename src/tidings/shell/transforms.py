@@ -7,11 +7,12 @@ immutable transcript and give a result that holds the next one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import msgspec
 
 from tidings.core import compaction, inherit, lifecycle, records
+from tidings.core.archive import archive
 from tidings.core.compaction import KEEP, Compacted, Compactor
 from tidings.core.fire import Fired, fire
 from tidings.core.inherit import Inherited
@@ -19,12 +20,12 @@ from tidings.core.lenient import build_leniently
 from tidings.core.lifecycle import Passed, Removed, Selector
 from tidings.core.messages import Message
 from tidings.core.producers import ProducerName, build, ignored_fields
-from tidings.core.records import Change
-from tidings.core.reminder import Payload, Propagate, RoleHint, Trust
+from tidings.core.records import Change, Record
+from tidings.core.reminder import Payload, Propagate, Reminder, RoleHint, Trust
 from tidings.core.transcript import Transcript, event_of
 from tidings.core.trust import admit
 from tidings.shell.ids import new_id
-from tidings.shell.journal import write
+from tidings.shell.journal import current_journal, write
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -95,13 +96,28 @@ def admit_reminder(
     reminder = build(producer, options, id=new_id(), turn=turn, origin=origin, provider_id=provider_id)
     admitted = admit(reminder, grants)
     result = lifecycle.inject(transcript, admitted.reminder, new_id())
-    noted = admitted.records if result.accepted else ()
-    if ignored := ignored_fields(producer, options):
-        about = {"reminder_id": result.reminder.id, "fields": list(ignored)}
-        text = "unknown fields were ignored"
-        noted += (records.warning("unknown_fields", origin or producer, text, **about),)
-    write(result.transcript, (*noted, *result.records), result.changes)
+    if current_journal() is not None:
+        noted = admitted.records if result.accepted else ()
+        if ignored := ignored_fields(producer, options):
+            about = {"reminder_id": result.reminder.id, "fields": list(ignored)}
+            text = "unknown fields were ignored"
+            noted += (records.warning("unknown_fields", origin or producer, text, **about),)
+        write(result.transcript, (*noted, *result.records), result.changes)
     return Injected(result.transcript, result.reminder.id, len(result.left))
+
+
+def inject_prepared(transcript: Transcript, reminder: Reminder) -> Injected:
+    """Append a reminder that passed the gate earlier: what a seam lets in from the mailbox."""
+    result = lifecycle.inject(transcript, reminder, new_id())
+    _tell(result)
+    return Injected(result.transcript, result.reminder.id, len(result.left))
+
+
+def archive_reminder(transcript: Transcript, reminder: Reminder) -> Transcript:
+    """Keep a reminder for the audit alone: in the events, never pending, never rendered."""
+    result = archive(transcript, reminder, new_id())
+    write(result.transcript, (), result.changes)
+    return result.transcript
 
 
 def clear_reminders(
@@ -116,7 +132,7 @@ def clear_reminders(
         DiagnosticError: HARN-RMD-001 for an unknown or empty selector.
     """
     result = lifecycle.clear(transcript, Selector.of(_one(selector, fields)))
-    write(result.transcript, result.records, result.changes)
+    _tell(result)
     return result
 
 
@@ -141,7 +157,7 @@ def checkpoint(transcript: Transcript) -> Transcript:
 def post_turn(transcript: Transcript, *, turn: int) -> Passed:
     """The pass after answered request `turn`: ttls count down, what ran out leaves."""
     result = lifecycle.post_turn(transcript, turn)
-    write(result.transcript, result.records, result.changes)
+    _tell(result)
     return result
 
 
@@ -161,7 +177,7 @@ def compact(
     result = compaction.compact(
         transcript, strategy=strategy, custom_compactor=custom_compactor, keep=keep, turn=turn
     )
-    write(result.transcript, result.records, result.changes)
+    _tell(result)
     return result
 
 
@@ -179,7 +195,7 @@ def receive_handoff(
 ) -> Inherited:
     """Seed a child transcript with inherited copies, before its first turn."""
     result = inherit.receive(child, envelope, sub_agent_id=sub_agent_id, new_id=new_id, trust=trust)
-    write(result.transcript, result.records, result.changes)
+    _tell(result)
     return result
 
 
@@ -189,8 +205,25 @@ def mark_fired(transcript: Transcript, request: Request, *, turn: int) -> Fired:
     A request that failed is not marked: it fires nothing and spends no ttl (decision 8).
     """
     result = fire(transcript, request.shot, turn)
-    write(result.transcript, result.records, result.changes)
+    _tell(result)
     return result
+
+
+class _Result(Protocol):
+    """What every transform of the core gives."""
+
+    @property
+    def transcript(self) -> Transcript: ...
+    @property
+    def records(self) -> tuple[Record, ...]: ...
+    @property
+    def changes(self) -> tuple[Change, ...]: ...
+
+
+def _tell(result: _Result) -> None:
+    """Write what a transform did; without an active log not even the records are built."""
+    if current_journal() is not None:
+        write(result.transcript, result.records, result.changes)
 
 
 def _one(options: Mapping[str, object] | None, fields: Mapping[str, object]) -> Mapping[str, object]:
