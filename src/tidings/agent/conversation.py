@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-
-from tidings.agent.port import Answer, Outcome, ToolCall
 from tidings.agent.models.forms import FORMS, Block, Call, Form, Result, is_empty
+from tidings.agent.port import Answer, Outcome, ToolCall
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
@@ -84,7 +83,7 @@ def to_wire(wire: Wire, messages: Sequence[Message]) -> list[Payload]:
     order: Mapping[str, int] = {}
     results: list[Result] = []
     for index, message in enumerate(messages):
-        role = message.get("role") if isinstance(message, Mapping) else None
+        role = message.get("role")
         if role == "tool":
             results.append(_result(message, f"messages[{index}]"))
             continue
@@ -116,7 +115,7 @@ def _order(message: Message) -> dict[str, int]:
 
 
 def _turn(wire: Wire, form: Form, message: Message, where: str) -> list[Payload]:
-    """The native items of this wire, else rebuilt; a turn without anything is left out: no wire takes it."""
+    """The native items of this wire, else rebuilt; a turn that says nothing is left out."""
     native = message.get("native")
     if isinstance(native, Mapping) and native.get("wire") == wire:
         items = _list(native.get("items"), f"{where}.native.items")
@@ -159,7 +158,7 @@ def _blocks(message: Message, where: str) -> str | list[Block]:
 def _block(block: Message, where: str) -> Block:
     kind = block.get("type")
     if kind not in _BLOCK_KEYS:
-        raise _bad(f"{where}.type", kind, " or ".join(_BLOCK_KEYS))
+        raise _bad(f"{where}.type", kind, "text or image")
     return {"type": kind, **{key: _text(block, key, where) for key in _BLOCK_KEYS[kind]}}
 
 

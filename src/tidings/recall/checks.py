@@ -18,7 +18,6 @@ from tidings.errors import Problem
 
 FactKind: TypeAlias = Literal["observation", "claim", "hypothesis", "decision", "constraint"]
 EvidenceKind: TypeAlias = Literal["trace_ref", "file_range", "tool_output", "user_input"]
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 
 FACT_KINDS: tuple[FactKind, ...] = ("observation", "claim", "hypothesis", "decision", "constraint")
 EVIDENCE_KINDS: tuple[EvidenceKind, ...] = ("trace_ref", "file_range", "tool_output", "user_input")
@@ -112,14 +111,14 @@ def _from_iso(value: str) -> datetime | str:
         return value
 
 
-def evidence(value: object) -> tuple[dict[str, Json], ...]:
+def evidence(value: object) -> tuple[dict[str, object], ...]:
     """Where the fact comes from: a list of {kind, ref}."""
     if not isinstance(value, (list, tuple)):
         raise Wrong('must be a list such as [{"kind": "file_range", "ref": "src/app.py:12"}]')
     return tuple(_one_evidence(number, item) for number, item in enumerate(value))
 
 
-def _one_evidence(number: int, item: object) -> dict[str, Json]:
+def _one_evidence(number: int, item: object) -> dict[str, object]:
     if not isinstance(item, Mapping) or set(item) != {"kind", "ref"}:
         raise Wrong(f"must hold objects of exactly `kind` and `ref`; item {number} is {shown(item)}")
     try:
@@ -128,7 +127,7 @@ def _one_evidence(number: int, item: object) -> dict[str, Json]:
         raise Wrong(f"holds item {number} whose `kind` or `ref` {wrong}") from wrong
 
 
-def provenance(value: object) -> dict[str, Json]:
+def provenance(value: object) -> dict[str, object]:
     """Who asserted the fact, as a JSON object of the caller's own shape."""
     if not isinstance(value, Mapping):
         raise Wrong('must be an object, such as {"agent": "planner"}')
@@ -141,7 +140,7 @@ def _key(name: object) -> str:
     return name
 
 
-def _json(value: object, depth: int) -> Json:
+def _json(value: object, depth: int) -> object:
     """A copy of `value` that JSON can write and read back unchanged."""
     if depth > MAX_DEPTH:
         raise Wrong(f"must be nested at most {MAX_DEPTH} deep")

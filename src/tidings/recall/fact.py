@@ -16,7 +16,7 @@ import msgspec
 from tidings.core.producers import shorten, shown
 from tidings.errors import DiagnosticError, Problem
 from tidings.recall import checks
-from tidings.recall.checks import Check, EvidenceKind, FactKind, Json, Wrong, diagnose
+from tidings.recall.checks import Check, EvidenceKind, FactKind, Wrong, diagnose
 
 SCHEMA = "harn.fact.v1"
 DEFAULT_NAMESPACE = "project/facts"
@@ -40,7 +40,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag=SC
     confidence: float
     asserted_at: int
     evidence: tuple[Evidence, ...] = ()
-    provenance: dict[str, Json] = {}
+    provenance: dict[str, object] = {}
     valid_until: int | None = None
     namespace: str = DEFAULT_NAMESPACE
     tags: tuple[str, ...] = ()

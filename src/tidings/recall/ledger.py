@@ -78,7 +78,9 @@ def history(connection: sqlite3.Connection, fact_id: str) -> tuple[Entry, ...]:
         " WHERE r.fact_id = ? ORDER BY r.seq",
         (fact_id,),
     )
-    return tuple(Entry(*row[:3], None if row[3] is None else _decode(row[3])) for row in rows)
+    return tuple(
+        Entry(seq, name, at_ms, None if fact is None else _decode(fact)) for seq, name, at_ms, fact in rows
+    )
 
 
 def load(connection: sqlite3.Connection, seq: int) -> Fact:
@@ -110,14 +112,9 @@ def _append(
 def _add(connection: sqlite3.Connection, seq: int, namespace: int, fact: Fact) -> None:
     words = words_of(fact)
     terms = " ".join(words)
-    connection.execute(
-        "INSERT INTO live VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (seq, namespace, fact.id, fact.kind, fact.confidence, fact.valid_until, fact.asserted_at)
-        + (len(words), terms),
-    )
-    connection.execute(
-        f"INSERT INTO {words_table(namespace)} (rowid, terms) VALUES (?, ?)", (seq, terms)
-    )
+    row = (seq, namespace, fact.id, fact.kind, fact.confidence, fact.valid_until, fact.asserted_at)
+    connection.execute("INSERT INTO live VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, len(words), terms))
+    connection.execute(f"INSERT INTO {words_table(namespace)} (rowid, terms) VALUES (?, ?)", (seq, terms))
     connection.executemany(
         "INSERT INTO terms VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET documents = documents + 1",
         [(namespace, word) for word in sorted(set(words))],

@@ -29,18 +29,14 @@ class Weighed(msgspec.Struct, frozen=True):
     weights: dict[str, float]
     average: float
 
-    def score(self, words: Iterable[str], length: int) -> float:
+    def score(self, words: list[str], length: int) -> float:
         """BM25 of a fact with these words; 0 when none of the chosen is among them."""
-        counts: dict[str, int] = {}
-        for word in words:
-            if word in self.weights:
-                counts[word] = counts.get(word, 0) + 1
         norm = K1 * (1 - B + B * length / self.average)
-        return sum(
-            weight * counts[word] * (K1 + 1) / (counts[word] + norm)
-            for word, weight in self.weights.items()
-            if word in counts
-        )
+        total = 0.0
+        for word, weight in self.weights.items():
+            if count := words.count(word):
+                total += weight * count * (K1 + 1) / (count + norm)
+        return total
 
 
 def prune(found: Mapping[str, int], documents: int) -> tuple[str, ...]:

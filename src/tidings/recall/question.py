@@ -6,8 +6,7 @@ these before it touches the file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 import msgspec
 
@@ -17,8 +16,6 @@ from tidings.recall.checks import FACT_KINDS, Check, Wrong, diagnose
 
 PREDICATE = "HARN-FACT-008"
 MAX_FACTS = 25
-
-T = TypeVar("T")
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +86,7 @@ def build_question(arguments: Mapping[str, object]) -> Question:
     Raises:
         DiagnosticError: HARN-FACT-008, with every problem.
     """
-    return _build("recall_facts", QUESTION_FIELDS, arguments, lambda values: msgspec.convert(values, Question))
+    return msgspec.convert(_checked("recall_facts", QUESTION_FIELDS, arguments), Question)
 
 
 def build_selection(arguments: Mapping[str, object]) -> Selection:
@@ -103,15 +100,12 @@ def build_selection(arguments: Mapping[str, object]) -> Selection:
     if not given:
         fix = f"give at least one of {', '.join(SELECTION_FIELDS)}; nothing was invalidated"
         raise DiagnosticError(context, (Problem(PREDICATE, "", "", fix),))
-    return _build(context, SELECTION_FIELDS, given, lambda values: msgspec.convert(values, Selection))
+    return msgspec.convert(_checked(context, SELECTION_FIELDS, given), Selection)
 
 
-def _build(
-    context: str,
-    fields: Mapping[str, Check],
-    arguments: Mapping[str, object],
-    make: Callable[[dict[str, object]], T],
-) -> T:
+def _checked(
+    context: str, fields: Mapping[str, Check], arguments: Mapping[str, object]
+) -> dict[str, object]:
     values: dict[str, object] = {}
     problems: list[Problem] = []
     for name, value in arguments.items():
@@ -121,4 +115,4 @@ def _build(
             problems.append(diagnose(PREDICATE, name, value, str(wrong)))
     if problems:
         raise DiagnosticError(context, tuple(problems))
-    return make(values)
+    return values

@@ -21,11 +21,13 @@ from tidings.recall.question import Question
 from tidings.recall.schema import words_table
 from tidings.recall.tokens import tokens
 
-POOL = 100
-"""How many candidates FTS5 proposes in a large namespace: four times the most one may ask for."""
+POOL = 4
+"""How many candidates per fact asked for FTS5 proposes in a large namespace, and at least 32."""
 
 Candidate: TypeAlias = tuple[int, int, int, str]
 """seq, asserted_at, length, words joined by spaces."""
+
+_CANDIDATE = "l.seq, l.asserted_at, l.length, l.terms"
 
 
 class Recalled(msgspec.Struct, frozen=True):
@@ -64,7 +66,7 @@ def make_ready(connection: sqlite3.Connection, question: Question) -> Prepared |
     namespace, documents, total = totals
     asked = list(dict.fromkeys(tokens(question.query[:LONGEST_QUERY])))
     rows = connection.execute(
-        "SELECT value, documents FROM json_each(?) JOIN terms ON namespace = ? AND term = value"
+        "SELECT value, documents FROM json_each(?) CROSS JOIN terms ON namespace = ? AND term = value"
         " ORDER BY key",
         (msgspec.json.encode(asked).decode(), namespace),
     )
@@ -78,11 +80,12 @@ def propose(connection: sqlite3.Connection, ready: Prepared) -> list[Candidate]:
     if not ready.words:
         return []
     table, (where, values) = words_table(ready.namespace), _filters(ready.question)
+    limit = SMALL if ready.documents <= SMALL else max(POOL * ready.question.max_facts, 32)
     return connection.execute(
-        f"SELECT l.seq, l.asserted_at, l.length, l.terms FROM {table} JOIN live l ON l.seq = {table}.rowid"
+        f"SELECT {_CANDIDATE} FROM {table} JOIN live l ON l.seq = {table}.rowid"
         f" WHERE {table} MATCH ? AND {where}"
         f" ORDER BY bm25({table}), l.asserted_at DESC, l.seq DESC LIMIT ?",
-        (" OR ".join(f'"{word}"' for word in ready.words), *values, SMALL if ready.documents <= SMALL else POOL),
+        (" OR ".join(f'"{word}"' for word in ready.words), *values, limit),
     ).fetchall()
 
 
@@ -90,7 +93,7 @@ def read(connection: sqlite3.Connection, ready: Prepared, seqs: Iterable[int]) -
     """Those of the records `seqs` that are live and pass the question's filters."""
     where, values = _filters(ready.question)
     return connection.execute(
-        "SELECT l.seq, l.asserted_at, l.length, l.terms FROM json_each(?) JOIN live l ON l.seq = value"
+        f"SELECT {_CANDIDATE} FROM json_each(?) CROSS JOIN live l ON l.seq = value"
         f" WHERE l.namespace = ? AND {where}",
         (msgspec.json.encode(list(seqs)).decode(), ready.namespace, *values),
     ).fetchall()

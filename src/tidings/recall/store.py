@@ -96,7 +96,7 @@ class FactStore:
             DiagnosticError: HARN-FACT-008, every problem at once.
             FactsError: the file cannot be read.
         """
-        return self._recall(question(query, namespace, max_facts, min_confidence, kind_filter, now))
+        return self.answer(question(query, namespace, max_facts, min_confidence, kind_filter, now))
 
     def invalidate_facts(
         self,
@@ -116,7 +116,23 @@ class FactStore:
             DiagnosticError: HARN-FACT-008, also when nothing at all is given.
             FactsError: the file cannot be written; nothing was invalidated.
         """
-        chosen = selection(id, namespace, claim, kind, tag, asserted_before)
+        return self.invalidate(selection(id, namespace, claim, kind, tag, asserted_before))
+
+    def answer(self, asked: Question) -> tuple[Recalled, ...]:
+        """Recall with arguments that are checked already."""
+        with self._transaction("BEGIN") as connection:
+            ready = search.make_ready(connection, asked)
+            if ready is None or not asked.max_facts:
+                return ()
+            scored = None
+            if self._accelerator is not None and ready.words:
+                scored = self._accelerator.rank(connection, ready)
+            if scored is None:
+                scored = search.rank(ready, search.propose(connection, ready))
+            return search.answer(connection, ready, scored)
+
+    def invalidate(self, chosen: Selection) -> int:
+        """Invalidate with arguments that are checked already."""
         with self._transaction("BEGIN IMMEDIATE") as connection:
             return ledger.invalidate(connection, chosen, now_ms())
 
@@ -150,18 +166,6 @@ class FactStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _recall(self, asked: Question) -> tuple[Recalled, ...]:
-        with self._transaction("BEGIN") as connection:
-            ready = search.make_ready(connection, asked)
-            if ready is None or not asked.max_facts:
-                return ()
-            scored = None
-            if self._accelerator is not None and ready.words:
-                scored = self._accelerator.rank(connection, ready)
-            if scored is None:
-                scored = search.rank(ready, search.propose(connection, ready))
-            return search.answer(connection, ready, scored)
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
@@ -229,9 +233,10 @@ def selection(
 
 
 def _merged(options: Mapping[str, object] | None, fields: dict[str, object]) -> Mapping[str, object]:
-    if not fields:
-        return {} if options is None else options
-    return {**(options or {}), **fields}
+    """Both as one; what is not a mapping is left for the gate to name."""
+    if options is None:
+        return fields
+    return {**options, **fields} if fields and hasattr(options, "keys") else options
 
 
 def _count(connection: sqlite3.Connection, namespace: str) -> int:

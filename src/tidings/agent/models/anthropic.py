@@ -50,6 +50,7 @@ _STATUS = {
 }
 """Errors inside a stream come with HTTP 200: their type says what they are."""
 
+_UNLISTED = ("temperature", "top_p", "top_k")
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 _MAY_NOT_END = ("thinking", "redacted_thinking")
 
@@ -73,6 +74,12 @@ _COUNTS = ("cache_read_input_tokens", "cache_creation_input_tokens", "input_toke
 def _number(counts: Payload, name: str) -> int:
     value = counts.get(name)
     return value if isinstance(value, int) else 0
+
+
+def _unlisted(options: dict[str, Any]) -> dict[str, Any]:
+    """Sampling options, which the SDK no longer lists, as part of `extra_body`."""
+    moved = {name: options.pop(name) for name in _UNLISTED if options.get(name) is not None}
+    return {**options, "extra_body": {**moved, **(options.get("extra_body") or {})}} if moved else options
 
 
 class Blocks:
@@ -143,7 +150,7 @@ class Blocks:
         )
 
     def _finished(self, index: int, calls: list[ToolCall]) -> dict[str, Any]:
-        """The block with its streamed input; unreadable input is kept in words, the wire wants an object."""
+        """The block with its streamed input; unreadable input is wrapped: the wire wants an object."""
         block = self._blocks[index]
         text = self._json.get(index)
         if text is None and block["type"] != "tool_use":
@@ -183,7 +190,7 @@ class AnthropicModel(StreamedModel):
             client=client,
             connection={"api_key": api_key, "base_url": base_url},
             patience=patience or Patience(),
-            options={"max_tokens": max_tokens, **options},
+            options=_unlisted({"max_tokens": max_tokens, **options}),
         )
 
     def make_client(self, sdk: ModuleType) -> Any:
@@ -194,22 +201,27 @@ class AnthropicModel(StreamedModel):
         """Close a client that `make_client` made."""
         await client.close()
 
-    def request(self, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
-        """Body, tools and options; tools of the options (server tools) come first."""
-        request: dict[str, Any] = {**self.options, **body, "model": self.name, "stream": True}
-        own = self.options.get("tools")
-        every = [*(own if isinstance(own, (list, tuple)) else ()), *to_tools(tools)]
-        if every:
-            request["tools"] = every
-        return {"timeout": self.patience.deadline, **request}
+    def request(self, client: Any, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
+        """Body, tools and options."""
+        self.check_options(client.messages.create)
+        request = {"timeout": self.timeout(), **self.options, **body, "model": self.name, "stream": True}
+        return self.with_tools(request, to_tools(tools))
 
     async def events(self, client: Any, request: dict[str, Any]) -> AsyncGenerator[Payload, None]:
         """Send the request and give the stream's events as JSON objects."""
-        self.check_options(client.messages.create)
-        stream = await client.with_options(max_retries=0).messages.create(**request)
+        stream = await self._opened(client.with_options(max_retries=0), request)
         async with stream, aclosing(aiter(stream)) as events:
             async for event in events:
                 yield event.to_dict(warnings=False)
+
+    async def _opened(self, client: Any, request: dict[str, Any]) -> Any:
+        try:
+            return await client.messages.create(**request)
+        except TypeError as error:  # how this SDK says that there is no key
+            if "authentication" not in str(error):
+                raise
+            said = "no API key; set ANTHROPIC_API_KEY or pass api_key=…"
+            raise ProviderFailure(f"{self.vendor}: {said}", status=401) from None
 
     def gathering(self) -> Blocks:
         """An empty gathering for one attempt."""

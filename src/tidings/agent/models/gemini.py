@@ -6,6 +6,7 @@ The SDK's own function calling stays off: the loop runs the tools.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from types import ModuleType
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 _STOPS: dict[object, Stop] = {"STOP": "end", "MAX_TOKENS": "length"}
 _BROKEN = ("MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
 """Finish reasons of answers that nobody can use; all others beside `_STOPS` are refusals."""
+
+
+_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
+"""Where the SDK looks; asked first, because a client that fails to start complains later."""
 
 
 def to_tools(tools: Sequence[ToolSpec]) -> list[Payload]:
@@ -142,6 +147,8 @@ class GeminiModel(StreamedModel):
         if "base_url" in self._connection:
             http["base_url"] = self._connection["base_url"]
         key = self._connection.get("api_key")
+        if key is None and not any(os.environ.get(name) for name in _KEYS):
+            raise ValueError("no API key; set GEMINI_API_KEY or pass api_key=…")
         return sdk.Client(http_options=http, **({} if key is None else {"api_key": key}))
 
     async def close_client(self, client: Any) -> None:
@@ -154,23 +161,21 @@ class GeminiModel(StreamedModel):
         key = self._connection.get("api_key") or getattr(client._api_client, "api_key", None)
         return (key if isinstance(key, str) else None,)
 
-    def request(self, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
+    def request(self, client: Any, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:  # noqa: ARG002
         """Contents, and everything else as the SDK's config.
 
         Raises:
             CallerError: an option that the SDK does not know.
         """
-        own = self.options.get("tools")
-        every = [*(own if isinstance(own, (list, tuple)) else ()), *to_tools(tools)]
-        settings = {
+        settings: dict[str, Any] = {
             "automatic_function_calling": {"disable": True},
             "http_options": {"timeout": int(self.patience.deadline * 1000)},
             **self.options,
-            **({"tools": every} if every else {}),
-            **({"system_instruction": body["systemInstruction"]} if "systemInstruction" in body else {}),
         }
+        if "systemInstruction" in body:
+            settings["system_instruction"] = body["systemInstruction"]
         try:
-            config = self.sdk().types.GenerateContentConfig(**settings)
+            config = self.sdk().types.GenerateContentConfig(**self.with_tools(settings, to_tools(tools)))
         except ValueError as error:
             said = " ".join(str(error).split())[:300]
             raise CallerError(f"gemini knows no such option, see GenerateContentConfig: {said}") from None
@@ -179,9 +184,13 @@ class GeminiModel(StreamedModel):
     async def events(self, client: Any, request: dict[str, Any]) -> AsyncGenerator[Payload, None]:
         """Send the request and give the stream's chunks as JSON objects."""
         stream = await client.aio.models.generate_content_stream(**request)
-        async with aclosing(stream) as chunks:
-            async for chunk in chunks:
-                yield chunk.model_dump(mode="json", by_alias=True, exclude_none=True, warnings=False)
+        try:
+            async with aclosing(stream) as chunks:
+                async for chunk in chunks:
+                    yield chunk.model_dump(mode="json", by_alias=True, exclude_none=True, warnings=False)
+        except self.sdk_errors() as error:
+            await _close_response(error)
+            raise
 
     def gathering(self) -> Parts:
         """An empty gathering for one attempt."""
@@ -204,11 +213,18 @@ class GeminiModel(StreamedModel):
         )
 
 
+async def _close_response(error: Any) -> None:
+    """The SDK leaves the response open when an error comes inside the stream."""
+    response = getattr(error.response, "response_stream", None)
+    if response is not None and hasattr(response, "aclose"):
+        await response.aclose()
+
+
 def _retry_delay(details: object) -> str | None:
     """The seconds of a `RetryInfo` inside the error: `"34s"`."""
     error = details.get("error") if isinstance(details, Mapping) else None
     entries = error.get("details") if isinstance(error, Mapping) else None
-    for entry in entries if isinstance(entry, list) else ():
+    for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, Mapping) and "retryDelay" in entry:
             return str(entry["retryDelay"]).removesuffix("s")
     return None

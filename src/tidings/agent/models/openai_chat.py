@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from tidings.agent.models.arguments import read_call
 from tidings.agent.models.failure import incomplete
@@ -27,6 +28,9 @@ _STOPS: dict[object, Stop] = {
     "length": "length",
     "content_filter": "refused",
 }
+
+NO_KEY = "none"
+"""Sent to other servers unless a key is given: the one in OPENAI_API_KEY is not for them."""
 
 _KEPT = ("refusal", "reasoning_content", "reasoning", "reasoning_details")
 """Parts of the assistant message beside content and tool calls that go back as they came."""
@@ -99,7 +103,7 @@ class Deltas:
         """
         if self._finish is None:
             raise incomplete(self._vendor)
-        calls = [{"id": f"call_{at}", **self._calls[at]} for at in sorted(self._calls)]
+        calls = [{"id": f"call_{uuid4().hex[:24]}", **self._calls[at]} for at in sorted(self._calls)]
         message: Payload = {"role": "assistant", "content": self._text or None, **self._kept}
         if calls:
             message["tool_calls"] = calls
@@ -148,9 +152,12 @@ class OpenAIChatModel(OpenAISdkModel):
         patience: Patience | None = None,
         **options: object,
     ) -> None:
-        compatible = base_url is not None
+        known = route if isinstance(route, str) else route.name if route is not None else ""
+        compatible = known.startswith("openai-compatible/") or (not known and base_url is not None)
         self.vendor = "openai-compatible" if compatible else "openai"
         limit = "max_tokens" if compatible else "max_completion_tokens"
+        if compatible and api_key is None:
+            api_key = NO_KEY
         super().__init__(
             name,
             route=route or f"{self.vendor}/{name}",
@@ -160,21 +167,18 @@ class OpenAIChatModel(OpenAISdkModel):
             options={**({} if max_tokens is None else {limit: max_tokens}), **options},
         )
 
-    def request(self, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
+    def request(self, client: Any, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
         """Body, tools and options; usage comes in the last chunk."""
-        request: dict[str, Any] = {
-            "timeout": self.patience.deadline,
+        self.check_options(client.chat.completions.create)
+        request = {
+            "timeout": self.timeout(),
             "stream_options": {"include_usage": True},
             **self.options,
             **body,
             "model": self.name,
             "stream": True,
         }
-        own = self.options.get("tools")
-        every = [*(own if isinstance(own, (list, tuple)) else ()), *to_tools(tools)]
-        if every:
-            request["tools"] = every
-        return request
+        return self.with_tools(request, to_tools(tools))
 
     def events(self, client: Any, request: dict[str, Any]) -> AsyncGenerator[Payload, None]:
         """Send the request and give the stream's events as JSON objects."""

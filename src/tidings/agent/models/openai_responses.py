@@ -134,20 +134,17 @@ class OpenAIResponsesModel(OpenAISdkModel):
             options={**({} if max_tokens is None else {"max_output_tokens": max_tokens}), **options},
         )
 
-    def request(self, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
-        """Body, tools and options; tools of the options (hosted tools) come first."""
-        request: dict[str, Any] = {
-            "timeout": self.patience.deadline,
+    def request(self, client: Any, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
+        """Body, tools and options."""
+        self.check_options(client.responses.create)
+        request = {
+            "timeout": self.timeout(),
             **self.options,
             **body,
             "model": self.name,
             "stream": True,
         }
-        own = self.options.get("tools")
-        every = [*(own if isinstance(own, (list, tuple)) else ()), *to_tools(tools)]
-        if every:
-            request["tools"] = every
-        return request
+        return self.with_tools(request, to_tools(tools))
 
     def events(self, client: Any, request: dict[str, Any]) -> AsyncGenerator[Payload, None]:
         """Send the request and give the stream's events as JSON objects."""

@@ -62,7 +62,6 @@ class OpenAISdkModel(StreamedModel):
         self, create: Callable[..., Any], request: dict[str, Any]
     ) -> AsyncGenerator[Payload, None]:
         """Open the stream and give its events as JSON objects."""
-        self.check_options(create)
         stream = await create(**request)
         async with stream, aclosing(aiter(stream)) as events:
             async for event in events:

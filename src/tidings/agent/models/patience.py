@@ -47,6 +47,7 @@ class Ear:
         self._on_text = on_text
 
     def __call__(self, text: str) -> None:
+        """Hear `text`."""
         self.heard = True
         if self._on_text is not None:
             self._on_text(text)
@@ -84,5 +85,5 @@ async def _attempts(patience: Patience, attempt: Callable[[Ear], Awaitable[Answe
 
 def _pause(number: int) -> float:
     """Half a second, doubled each time, up to a quarter less so that many clients spread out."""
-    longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**number)
+    longest: float = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**number)
     return longest * random.uniform(0.75, 1.0)

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from tidings.agent.conversation import to_wire
-from tidings.agent.models.failure import ProviderFailure, network_errors, unreachable, unreadable
+from tidings.agent.models.failure import ProviderFailure, clean, network_errors, unreachable, unreadable
 from tidings.agent.models.patience import Ear, Patience, patiently
 from tidings.agent.port import Answer, ModelError, ToolSpec
 from tidings.core.messages import Message
@@ -25,6 +25,8 @@ from tidings.core.reminder import Payload
 from tidings.errors import CallerError, RouteError
 from tidings.rendering import route as routes
 from tidings.rendering.route import Route, Wire
+
+_CONNECT = 15.0
 
 
 class Gathering(Protocol):
@@ -64,11 +66,12 @@ class StreamedModel(ABC):
         self._route = routes.route(route) if isinstance(route, str) else route
         if self._route.wire != self.wire:
             raise RouteError(
-                f"{type(self).__name__} speaks {self.wire}; route {self._route.name!r} is {self._route.wire}"
+                f"{type(self).__name__} speaks {self.wire}; "
+                f"route {self._route.name!r} is for {self._route.wire}"
             )
         self.name = name
         self.patience = patience
-        self.options = dict(options)
+        self.options = {key: value for key, value in options.items() if value is not None}
         self._given = client
         self._connection = {key: value for key, value in connection.items() if value is not None}
         self._made: tuple[asyncio.AbstractEventLoop, Any] | None = None
@@ -95,7 +98,7 @@ class StreamedModel(ABC):
             CallerError: an option that the SDK does not know.
         """
         client = self.client()
-        request = self.request(body, tools)
+        request = self.request(client, body, tools)
 
         async def attempt(ear: Ear) -> Answer:
             return await self._attempt(client, request, ear)
@@ -119,10 +122,13 @@ class StreamedModel(ABC):
         return self._made[1]
 
     def _new_client(self) -> Any:
+        sdk = self.sdk()
         try:
-            return self.make_client(self.sdk())
+            return self.make_client(sdk)
+        except ValueError as error:
+            raise ModelError(f"{self.vendor}: no client can be made ({clean(str(error))})") from None
         except self.sdk_errors() as error:
-            raise ModelError(f"{self.vendor}: no client can be made ({error})") from None
+            raise ModelError(f"{self.vendor}: no client can be made ({clean(str(error))})") from None
 
     def sdk(self) -> ModuleType:
         """The vendor's SDK, loaded when it is first needed.
@@ -136,7 +142,8 @@ class StreamedModel(ABC):
                 return importlib.import_module(self.module)
         except ModuleNotFoundError as error:
             raise ModelError(
-                f"{self.vendor} needs the package {self.module}; pip install 'tidings[{self.extra}]' ({error})"
+                f"{self.vendor} needs the package {self.module} ({error}); "
+                f"pip install 'tidings[{self.extra}]'"
             ) from error
 
     async def _attempt(self, client: Any, request: dict[str, Any], ear: Ear) -> Answer:
@@ -181,6 +188,15 @@ class StreamedModel(ABC):
                 "fields that the SDK does not know yet go into extra_body={…}"
             )
 
+    def with_tools(self, request: dict[str, Any], tools: list[Payload]) -> dict[str, Any]:
+        """`request` with `tools` behind those of the options, which the vendor runs itself."""
+        every = [*request.get("tools", ()), *tools]
+        return {**request, "tools": every} if every else request
+
+    def timeout(self) -> object:
+        """The deadline for SDKs that would stop earlier by themselves; connecting is quick or fails."""
+        return self.sdk().Timeout(self.patience.deadline, connect=min(_CONNECT, self.patience.deadline))
+
     def secrets(self, client: Any) -> tuple[str | None, ...]:
         """What must never be shown: the client's key."""
         key = getattr(client, "api_key", None)
@@ -195,8 +211,12 @@ class StreamedModel(ABC):
         """Close a client that `make_client` made."""
 
     @abstractmethod
-    def request(self, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
-        """The arguments for the SDK: body, tools and options."""
+    def request(self, client: Any, body: Payload, tools: Sequence[ToolSpec]) -> dict[str, Any]:
+        """The arguments for the SDK: body, tools and options.
+
+        Raises:
+            CallerError: an option that the SDK does not know.
+        """
 
     @abstractmethod
     def events(self, client: Any, request: dict[str, Any]) -> AsyncGenerator[Payload, None]:

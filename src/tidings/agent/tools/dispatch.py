@@ -24,12 +24,12 @@ from tidings.agent.tools.attempt import Attempt, Desk
 from tidings.agent.tools.function import Function, as_tool
 from tidings.agent.tools.receipt import Receipt, event_payload
 from tidings.agent.tools.tool import MAX_OUTPUT, Emit, Tool, ToolContext
-from tidings.agent.tools.truncate import SMALLEST
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
 
 DEADLINE = 120.0
 MAX_PARALLEL = 8
+MIN_OUTPUT = 1_000
 
 _logger = logging.getLogger(__name__)
 
@@ -159,7 +159,7 @@ def _by_name(tools: Iterable[Tool | Function]) -> dict[str, Tool]:
 def _check_limits(deadline: float, max_output: int, max_parallel: int) -> None:
     if not deadline > 0:
         raise CallerError(f"deadline is {deadline!r}; give seconds above 0")
-    if max_output < SMALLEST:
-        raise CallerError(f"max_output is {max_output!r}; give {SMALLEST} characters or more")
+    if max_output < MIN_OUTPUT:
+        raise CallerError(f"max_output is {max_output!r}; give {MIN_OUTPUT} characters or more")
     if max_parallel < 1:
         raise CallerError(f"max_parallel is {max_parallel!r}; give 1 or more")

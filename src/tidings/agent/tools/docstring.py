@@ -6,7 +6,6 @@ Understands the "Args:" section that most Python code uses (also headed "Argumen
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Mapping
 
@@ -25,15 +24,14 @@ class Described(msgspec.Struct, frozen=True):
 
 
 def describe(docstring: str | None) -> Described:
-    """The first paragraph in one line, and the argument lines, continued ones joined."""
-    lines = inspect.cleandoc(docstring or "").splitlines()
+    """The first paragraph in one line, and the argument lines; takes what `inspect.getdoc` gives."""
+    lines = (docstring or "").splitlines()
     return Described(_summary(lines), _arguments(lines))
 
 
 def _summary(lines: list[str]) -> str:
-    if lines and _ANY_HEADING.fullmatch(lines[0]):
-        return ""
-    end = next((place for place, line in enumerate(lines) if not line.strip()), len(lines))
+    ends = (place for place, line in enumerate(lines) if not line or _ANY_HEADING.fullmatch(line))
+    end = next(ends, len(lines))
     return " ".join(line.strip() for line in lines[:end])
 
 

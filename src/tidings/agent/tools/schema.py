@@ -39,31 +39,34 @@ def json_schema(hint: object) -> Payload:
 
 def _hook(hint: type) -> Payload:
     if hint is object:
-        return {}
+        return {"title": "anything"}
     raise NotImplementedError(f"type {hint!r} is not supported")
 
 
 def _inline(node: object, parts: Mapping[str, Payload], above: tuple[str, ...]) -> object:
+    """A schema without references and titles; anything else as it is."""
     if isinstance(node, list):
         return [_inline(item, parts, above) for item in node]
     if not isinstance(node, dict):
         return node
     name = str(node.get("$ref", "")).removeprefix(_PREFIX)
-    if not name:
-        return _typed({key: _inline_key(key, value, parts, above) for key, value in node.items()})
     if name in above:
         raise CallerError(f"{name} contains itself, which not every model takes; use dict and describe it")
-    rest = {key: value for key, value in node.items() if key != "$ref"}
-    return {**cast(Payload, _inline(_untitled(parts[name]), parts, (*above, name))), **rest}
+    target = cast(Payload, _inline(parts[name], parts, (*above, name))) if name else {}
+    kept = {key: value for key, value in node.items() if key not in ("$ref", "title")}
+    written = {key: _inline_key(key, value, parts, above) for key, value in kept.items()}
+    if written.get("additionalProperties") == {}:
+        del written["additionalProperties"]
+    return _typed(target | written)
 
 
 def _inline_key(key: str, value: object, parts: Mapping[str, Payload], above: tuple[str, ...]) -> object:
-    """Defaults and enumerations are data, not schemas."""
-    return value if key in ("default", "enum", "const", "examples") else _inline(value, parts, above)
-
-
-def _untitled(schema: Payload) -> Payload:
-    return {key: value for key, value in schema.items() if key != "title"}
+    """Defaults and enumerations are data, and the keys of `properties` are names, not schemas."""
+    if key in ("default", "enum", "const", "examples"):
+        return value
+    if key == "properties" and isinstance(value, dict):
+        return {name: _inline(schema, parts, above) for name, schema in value.items()}
+    return _inline(value, parts, above)
 
 
 def _typed(schema: Payload) -> Payload:

@@ -77,7 +77,8 @@ def read_signature(function: Callable[..., object], described: Described) -> Sig
     wanted = inspect.signature(function).parameters.values()
     for each in wanted:
         if each.kind not in _NAMED:
-            raise CallerError(f"parameter {each}: a model sends arguments by name; name each one")
+            kind = each.kind.description
+            raise CallerError(f"parameter {each.name!r} is {kind}; a model sends arguments by name")
     contexts = tuple(each.name for each in wanted if _is_context(hints.get(each.name)))
     given = (each for each in wanted if each.name not in contexts)
     return Signature(

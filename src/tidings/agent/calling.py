@@ -1,0 +1,108 @@
+"""Calling what users wrote, with a deadline: hooks, providers and recall functions.
+
+An async function runs on the loop; any other runs in a thread of its own, so that a slow one cannot
+hold up the agent. A thread cannot be stopped: one that overruns is left behind, and its owner is not called
+again until it returned (`Slot`), which bounds the threads left behind to one per owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from tidings.errors import CallerError
+
+DEADLINE = 5.0
+"""Seconds that one call may take, unless its registration says otherwise."""
+GRACE = 0.1
+"""Seconds that a cancelled coroutine gets to clean up."""
+
+_Outcome: TypeAlias = tuple[object, BaseException | None]
+
+
+class LateError(CallerError):
+    """A call that was not done by its deadline, or whose last call is still running."""
+
+
+class CancelledItselfError(CallerError):
+    """A coroutine that ended by raising CancelledError, though nobody had cancelled it."""
+
+
+class Slot:
+    """Remembers whether the last call in a thread is still running."""
+
+    def __init__(self) -> None:
+        self.busy = False
+
+
+async def call(function: Callable[[], object], *, deadline: float, slot: Slot) -> object:
+    """What `function` returns, awaited if it is awaitable. Arguments are bound with `partial`.
+
+    Raises:
+        LateError: it took longer than `deadline` seconds, or still runs from before.
+        CancelledItselfError: it raised CancelledError of its own accord.
+        Exception: whatever it raises.
+    """
+    if inspect.iscoroutinefunction(function):
+        return await _on_loop(function(), deadline)
+    if slot.busy:
+        raise LateError("its last call is still running; it is not called again until that returned")
+    clock = asyncio.get_running_loop().time
+    until = clock() + deadline
+    value, error = await _in_thread(function, deadline, slot)
+    if error is not None:
+        raise error
+    return await _on_loop(value, max(until - clock(), 0.0)) if inspect.isawaitable(value) else value
+
+
+async def _on_loop(awaitable: Awaitable[object], deadline: float) -> object:
+    task = asyncio.ensure_future(awaitable)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=deadline)
+    finally:
+        task.cancel()
+    if not done:
+        await asyncio.wait({task}, timeout=GRACE)
+        task.add_done_callback(_read_late)
+        raise LateError(f"it was not done within {deadline:.3g} s")
+    if task.cancelled():
+        raise CancelledItselfError("it raised CancelledError")
+    return task.result()
+
+
+def _read_late(task: asyncio.Future[object]) -> None:
+    """Take the late outcome off the task: its lateness has been reported already."""
+    if not task.cancelled():
+        task.exception()
+
+
+async def _in_thread(function: Callable[[], object], deadline: float, slot: Slot) -> _Outcome:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[_Outcome] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(outcome: _Outcome) -> None:
+        if not future.done():
+            future.set_result(outcome)
+
+    def work() -> None:
+        try:
+            outcome: _Outcome = (context.run(function), None)
+        except BaseException as error:  # noqa: BLE001  # handed to the waiting task, which raises it
+            outcome = (None, error)
+        slot.busy = False
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            loop.call_soon_threadsafe(settle, outcome)
+
+    slot.busy = True
+    threading.Thread(target=work, name="tidings-call", daemon=True).start()
+    done, _ = await asyncio.wait({future}, timeout=deadline)
+    if not done:
+        future.cancel()
+        raise LateError(f"it was not done within {deadline:.3g} s")
+    return future.result()

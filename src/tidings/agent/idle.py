@@ -1,0 +1,73 @@
+"""Waiting for news: a daemon loop between two pieces of work.
+
+It sleeps in growing steps and wakes on interrupt reminders, user messages, its timer, or a change of a
+watched path. Both idle seams are passed at every step, so that an interrupt never waits for the end of a
+sleep: the sleep ends when something arrives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from tidings.agent.result import Daemon, Status
+from tidings.agent.run import Run
+from tidings.core.mailbox import UserMessage
+
+
+async def idle(run: Run, settings: Daemon) -> Status | None:
+    """Wait until there is work (None), or until the loop should end (its status)."""
+    clock = asyncio.get_running_loop().time
+    began, marks, step = clock(), _marks(settings.watch), 0
+    while True:
+        if await run.checkpoint("daemon_idle_pre") or _spoken_to(run):
+            return run.ended()
+        if (ended := run.ended()) is not None:
+            return ended
+        pause = settings.backoff[min(step, len(settings.backoff) - 1)]
+        await _sleep(run, pause)
+        step += 1
+        waited = clock() - began
+        if await run.checkpoint("daemon_idle_post") or _spoken_to(run):
+            return run.ended()
+        if await _woken(run, settings, waited, _marks(settings.watch) != marks):
+            return run.ended()
+        if waited >= settings.max_idle_seconds:
+            return "idle"
+
+
+async def _sleep(run: Run, seconds: float) -> None:
+    """Sleep, but not beyond the next news."""
+    run.news.clear()
+    try:
+        async with asyncio.timeout(seconds):
+            await run.news.wait()
+    except TimeoutError:
+        return
+
+
+async def _woken(run: Run, settings: Daemon, waited: float, changed: bool) -> bool:
+    """Tell hooks and providers how long it has been; a timer or a changed path is work."""
+    timed = settings.timer_seconds is not None and waited >= settings.timer_seconds
+    payload = {"wake_interval_ms": int(waited * 1000), "path_changed": changed, "timer": timed}
+    await run.happenings.happen("session_idle", payload)
+    return timed or changed
+
+
+def _spoken_to(run: Run) -> bool:
+    """Whether a user message waits that the next iteration lets in."""
+    items = run.session.stored.mailbox.items
+    return any(isinstance(item.what, UserMessage) and item.mode != "audit_only" for item in items)
+
+
+def _marks(paths: Sequence[Path]) -> dict[str, tuple[int, int] | None]:
+    return {str(path): _mark(path) for path in paths}
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,156 @@
+"""The door of the loop: `agent_loop` runs a task to its end, `llm_call` asks once.
+
+Both work in a session; both render its pending reminders. Only `agent_loop` evaluates providers, runs
+tools and passes seams. What happens in an iteration is in `run.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from tidings.agent import conversation, store
+from tidings.agent.happenings import Happenings, ReminderSettings
+from tidings.agent.idle import idle
+from tidings.agent.models.choose import model as choose_model
+from tidings.agent.port import Answer, Model, ModelError
+from tidings.agent.providers.facts import Recall
+from tidings.agent.registry import Registry
+from tidings.agent.result import Compaction, Daemon, LoopResult, OnText, Status
+from tidings.agent.run import Run, Stopped
+from tidings.agent.session import Session
+from tidings.agent.tools.approval import Gate
+from tidings.agent.tools.dispatch import DEADLINE, Dispatcher
+from tidings.agent.tools.function import Function
+from tidings.agent.tools.tool import Tool
+from tidings.errors import CallerError
+from tidings.log.port import EventLog
+from tidings.rendering.pieces import SystemInput
+from tidings.rendering.render import render
+from tidings.shell.transforms import append_message, mark_fired, post_turn
+
+MAX_ITERATIONS = 50
+
+
+async def agent_loop(
+    task: str | None,
+    system: SystemInput = None,
+    *,
+    model: Model | str,
+    tools: Iterable[Tool | Function] = (),
+    session: Session | None = None,
+    session_id: str | None = None,
+    log: EventLog | None = None,
+    reminders: ReminderSettings = None,
+    registry: Registry | None = None,
+    max_iterations: int = MAX_ITERATIONS,
+    daemon: Daemon | None = None,
+    approval: Gate | None = None,
+    compaction: Compaction | None = None,
+    context_window: int | None = None,
+    tool_deadline: float = DEADLINE,
+    recall: Recall | None = None,
+    on_text: OnText | None = None,
+) -> LoopResult:
+    """Work on `task` until the model is done; None goes on with what the session holds.
+
+    Raises:
+        CallerError: arguments that cannot be used; HARN-RMD-007 for too many providers.
+    """
+    if isinstance(max_iterations, bool) or max_iterations < 1:
+        raise CallerError(f"`max_iterations` must be 1 or more; got {max_iterations!r}")
+    place = session or Session(session_id, log=log)
+    happenings = Happenings(place, registry=registry, settings=reminders, recall=recall)
+    dispatcher = Dispatcher(tools, approval=approval, deadline=tool_deadline)
+    run = Run(
+        place,
+        choose_model(model) if isinstance(model, str) else model,
+        dispatcher,
+        happenings,
+        system=system,
+        compaction=compaction,
+        context_window=context_window,
+        on_text=on_text,
+    )
+    with place.listening() as run.news:
+        return await _play(run, task, max_iterations, daemon)
+
+
+async def _play(run: Run, task: str | None, most: int, daemon: Daemon | None) -> LoopResult:
+    try:
+        status = await _begin(run, task) or await _iterate(run, most, daemon)
+        error = None
+    except Stopped:
+        status, error = "cancelled", None
+    except ModelError as failed:
+        status, error = "failed", str(failed)
+        await run.happenings.happen("session_error", {"error": error, "iteration": run.iteration})
+    await run.checkpoint("loop_exit")
+    await run.happenings.happen("session_end", {"status": status, "iterations": run.iteration})
+    return run.result(status, error)
+
+
+async def _begin(run: Run, task: str | None) -> Status | None:
+    """Say what starts; a hook may refuse the task."""
+    run.close_open_calls()
+    await run.happenings.handle(run.session.take_events())
+    await run.happenings.happen("session_start", {"task": task or "", "iteration": 0})
+    if task is None:
+        return None
+    refused = await run.happenings.happen("user_prompt_submit", {"prompt": task})
+    if refused is not None:
+        run.text = refused
+        return "blocked"
+    with run.session.step():
+        run.session.keep(append_message(run.session.transcript, conversation.user(task)))
+    return None
+
+
+async def _iterate(run: Run, most: int, daemon: Daemon | None) -> Status:
+    while run.iteration < most:
+        run.iteration += 1
+        status = await run.iterate()
+        if status == "done" and daemon is not None:
+            status = await idle(run, daemon)
+        if status is not None:
+            return status
+    return "budget_exhausted"
+
+
+async def llm_call(
+    prompt: str,
+    *,
+    model: Model | str,
+    system: SystemInput = None,
+    session: Session | None = None,
+    session_id: str | None = None,
+    log: EventLog | None = None,
+    on_text: OnText | None = None,
+) -> Answer:
+    """Ask a model once. With a session its pending reminders are rendered, and it counts as a turn.
+
+    Raises:
+        ModelError: no usable answer; the session is as it was but for the prompt.
+    """
+    chosen = choose_model(model) if isinstance(model, str) else model
+    place = session or Session(session_id, log=log)
+    with place.step():
+        place.keep(append_message(place.transcript, conversation.user(prompt)))
+    transcript = place.transcript
+    request = render(
+        chosen.route,
+        system=system,
+        messages=chosen.wire_messages(transcript.messages),
+        reminders=transcript.pending,
+        issued=place.stored.issued,
+    )
+    answer = await chosen.answer(request.body, (), on_text)
+    turn = place.transcript.turn + 1
+    with place.step():
+        shown = mark_fired(place.transcript, request, turn=turn).transcript
+        kept = append_message(shown, conversation.assistant(answer, chosen.route.wire))
+        place.keep(post_turn(kept, turn=turn).transcript)
+        place.stored = replace(place.stored, issued=request.issued)
+        place.note((), (store.changed(place.stored),))
+    return answer

@@ -1,0 +1,164 @@
+"""Which known verifiers a shell command runs. Pure, and never runs anything.
+
+The command line is split at `;`, `&&`, `||`, `|` and newlines; in each part, assignments and wrappers
+such as `timeout 60`, `npx` or `python -m` are passed over. `echo pytest` and `cat pytest.log` run no
+verifier.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from tidings.agent.providers.review.verifiers import VERIFIERS, Verifier
+from tidings.agent.providers.situation import mapping
+
+LONGEST = 8192
+"""Characters of a command line that are looked at."""
+
+_PARTS = re.compile(r"&&|\|\||[;|\n&()]")
+_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
+_OPTION = re.compile(r"^-")
+_WRAPPERS: dict[str, int] = {
+    "sudo": 0, "time": 0, "env": 0, "nice": 0, "nohup": 0, "exec": 0, "command": 0, "then": 0, "do": 0,
+    "npx": 0, "bunx": 0, "timeout": 1, "xvfb-run": 0, "stdbuf": 0, "!": 0,
+}  # fmt: skip
+"""Words that run what follows, and how many arguments of their own they take."""
+_RUNNERS = {
+    ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pdm", "run"), ("rye", "run"),
+    ("uv", "tool"), ("pnpm", "exec"), ("npm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bundle", "exec"),
+    ("coverage", "run"),
+}  # fmt: skip
+"""Two words that run what follows."""
+_SHELLS = ("bash", "sh", "zsh", "dash")
+_PYTHON = re.compile(r"^python[\d.]*$")
+_BENIGN = (
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "ag",
+    "diff",
+    "cmp",
+    "test",
+    "[",
+    "which",
+    "git diff",
+    "git grep",
+)
+"""Commands whose exit code 1 is an answer, not an error."""
+
+_BY_COMMAND: dict[tuple[str, ...], Verifier] = {
+    tuple(command.split()): verifier for verifier in VERIFIERS for command in verifier.commands
+}
+_COMMAND_KEYS = ("command", "cmd", "argv", "script", "command_line")
+_ARGUMENT_KEYS = ("arguments", "args", "input", "tool_input", "params")
+
+
+def command_of(payload: Mapping[str, object]) -> str:
+    """The command line that a tool was given, or the tool's own name as a command."""
+    places = [mapping(payload.get(key)) for key in _ARGUMENT_KEYS]
+    for place in (*places, payload, mapping(payload.get("result"))):
+        for key in _COMMAND_KEYS:
+            value = place.get(key)
+            if isinstance(value, str) and value.strip():
+                return value[:LONGEST]
+            if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
+                return shlex.join(value)[:LONGEST]
+    name = payload.get("tool_name", payload.get("tool"))
+    return name.replace("_", " ")[:200] if isinstance(name, str) else ""
+
+
+def verifiers_in(command: str) -> tuple[Verifier, ...]:
+    """The verifiers that `command` runs, each once."""
+    found = (_verifier(words) for words in _calls(command))
+    return tuple(dict.fromkeys(verifier for verifier in found if verifier is not None))
+
+
+def is_benign(command: str) -> bool:
+    """Whether the last call of `command` uses exit code 1 as an answer, as grep does."""
+    calls = _calls(command)
+    if not calls:
+        return False
+    return any(calls[-1][: len(b.split())] == b.split() for b in _BENIGN)
+
+
+def _verifier(words: Sequence[str]) -> Verifier | None:
+    head = [word for word in words if not word.startswith("+")]
+    for length in (2, 1):
+        plain = tuple(head[:length]) if length == 1 else (head[0], *_first_plain(head[1:]))
+        if plain in _BY_COMMAND:
+            return _BY_COMMAND[plain]
+    return None
+
+
+def _first_plain(words: Sequence[str]) -> tuple[str, ...]:
+    """The first word that is no option: the subcommand."""
+    return next(((word,) for word in words if not _OPTION.match(word)), ())
+
+
+def _calls(command: str, depth: int = 0) -> list[list[str]]:
+    calls: list[list[str]] = []
+    for part in _split(command[:LONGEST]):
+        words = _unwrapped(part)
+        if not words:
+            continue
+        script = _inner(words)
+        if script is not None and depth < 3:
+            calls += _calls(script, depth + 1)
+        else:
+            calls.append(words)
+    return calls
+
+
+def _split(command: str) -> list[list[str]]:
+    """The words of each part; quoted separators are kept where the shell would keep them."""
+    lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        words = list(lexer)
+    except ValueError:  # an open quote: split it plainly
+        return [part.split() for part in _PARTS.split(command)]
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word and set(word) <= set(";&|()"):
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """The words from the program on, its folder left out."""
+    at = 0
+    while at < len(words):
+        word = words[at].rsplit("/", 1)[-1]
+        if _ASSIGNMENT.match(words[at]):
+            at += 1
+        elif word in _WRAPPERS:
+            at = _past_options(words, at + 1) + _WRAPPERS[word]
+        elif (word, *words[at + 1 : at + 2]) in _RUNNERS:
+            at = _past_options(words, at + 2)
+        elif _PYTHON.match(word) and "-m" in words[at + 1 : at + 5]:
+            at = words.index("-m", at) + 1
+        else:
+            return [word, *words[at + 1 :]]
+    return []
+
+
+def _past_options(words: list[str], at: int) -> int:
+    while at < len(words) and _OPTION.match(words[at]):
+        at += 1
+    return at
+
+
+def _inner(words: list[str]) -> str | None:
+    """The script of `bash -c '…'`."""
+    if words[0] not in _SHELLS:
+        return None
+    for at, word in enumerate(words[1:], 1):
+        if _OPTION.match(word) and "c" in word and at + 1 < len(words):
+            return words[at + 1]
+    return None

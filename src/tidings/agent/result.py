@@ -1,0 +1,68 @@
+"""What a loop gives back, and what it may be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from tidings.agent.port import Usage
+from tidings.agent.tools.receipt import Receipt
+from tidings.core.compaction import Compactor
+from tidings.core.reminder import Payload
+from tidings.core.transcript import Transcript
+from tidings.errors import CallerError
+
+Status: TypeAlias = Literal[
+    "done", "budget_exhausted", "failed", "cancelled", "blocked", "suspended", "idle"
+]
+
+
+class LoopResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a loop ended. `undelivered` is what still waits in the mailbox; `error` says why it failed."""
+
+    text: str
+    status: Status
+    iterations: int
+    transcript: Transcript
+    receipts: tuple[Receipt, ...] = ()
+    usage: Usage = Usage()
+    undelivered: tuple[Payload, ...] = ()
+    error: str | None = None
+
+
+class Compaction(msgspec.Struct, frozen=True, kw_only=True):
+    """When and how a long conversation is made shorter.
+
+    `at` is the share of the context window that triggers it, `keep` how many of the last messages
+    stay; "summary" asks the model, "truncate" drops, "custom" calls `compactor(messages, reminders)`.
+    """
+
+    strategy: Literal["summary", "truncate", "custom"] = "summary"
+    at: float = 0.9
+    keep: int = 12
+    compactor: Compactor | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.at <= 1:
+            raise CallerError(f"compaction `at` is {self.at!r}; give a share of the window, such as 0.9")
+        if (self.strategy == "custom") != (self.compactor is not None):
+            raise CallerError('`compactor` goes with strategy="custom", and only with it')
+
+
+class Daemon(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop that waits for news instead of ending.
+
+    It wakes on interrupt reminders, user messages, `timer_seconds` and changes of `watch` paths; after
+    `max_idle_seconds` without any it ends with status `idle`. `backoff` are the steps of waiting.
+    """
+
+    max_idle_seconds: float = 3600.0
+    timer_seconds: float | None = None
+    watch: Sequence[Path] = ()
+    backoff: Sequence[float] = (0.1, 0.5, 1.0, 2.0)
+
+
+OnText: TypeAlias = Callable[[str], None]

@@ -1,0 +1,325 @@
+"""One run of the loop over a session: iterations, seams, the model, its tools. Nothing is decided here
+that a table or a pure function could decide; every step is one commit of the session.
+
+    iteration_start → room in the window → request → answer, fired, post-turn → tools or the end
+
+`happenings.py` runs hooks and providers; `idle.py` waits; `loop.py` is the door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from tidings.agent import conversation, store
+from tidings.agent.budget import SUMMARY_PROMPT, open_calls, pressure, summarised, system_text
+from tidings.agent.happenings import Happenings
+from tidings.agent.port import Answer, Model, ToolCall, Usage
+from tidings.agent.result import Compaction, LoopResult, OnText, Status
+from tidings.agent.session import Session
+from tidings.agent.tools.dispatch import Dispatcher
+from tidings.agent.tools.receipt import Receipt, event_payload, not_run
+from tidings.agent.tools.tool import ToolContext
+from tidings.core.compaction import Compactor
+from tidings.core.lifecycle import stamp_turn, warn_once
+from tidings.core.mailbox import Item, UserMessage
+from tidings.core.records import Record, record
+from tidings.core.reminder import Payload, Reminder
+from tidings.core.seams import Seam
+from tidings.core.transcript import Transcript
+from tidings.rendering.pieces import SystemInput
+from tidings.rendering.render import render
+from tidings.rendering.request import Request
+from tidings.shell.ids import now_ms
+from tidings.shell.transforms import (
+    append_message,
+    archive_reminder,
+    compact,
+    inject_prepared,
+    mark_fired,
+    post_turn,
+)
+
+T = TypeVar("T")
+
+INTERRUPTED = "a reminder or message arrived before the tools started and comes first"
+LOST = "the process ended before this call was closed; it may or may not have run"
+
+
+class Stopped(Exception):
+    """The session was cancelled while the loop waited."""
+
+
+class Run:
+    """The state of one run."""
+
+    def __init__(
+        self,
+        session: Session,
+        model: Model,
+        dispatcher: Dispatcher,
+        happenings: Happenings,
+        *,
+        system: SystemInput = None,
+        compaction: Compaction | None = None,
+        context_window: int | None = None,
+        on_text: OnText | None = None,
+    ) -> None:
+        self.session = session
+        self.model = model
+        self.happenings = happenings
+        self.iteration = 0
+        self.text = ""
+        self.usage = Usage()
+        self.receipts: list[Receipt] = []
+        self._dispatcher = dispatcher
+        self._system = system
+        self._compaction = compaction
+        self._window = context_window
+        self._on_text = on_text
+        self._last_usage = Usage()
+        self._system_text: object = None
+        self.news = asyncio.Event()
+
+    async def checkpoint(self, seam: Seam, *, skips_tools: bool = False) -> tuple[Item, ...]:
+        """Let in what this seam takes. Every drain of the loop goes through here and is recorded."""
+        await self.happenings.handle(self.session.take_events())
+        with self.session.step():
+            items = self.session.drain(seam)
+            for item in items:
+                self.session.keep(self._let_in(item, seam))
+            if items:
+                self.session.note((self._checkpoint_record(seam, items, skips_tools),))
+        if items:
+            await self.happenings.checkpoint(seam, self.iteration, len(items))
+        return items
+
+    def _let_in(self, item: Item, seam: Seam) -> Transcript:
+        transcript = self.session.transcript
+        if isinstance(item.what, UserMessage):
+            return append_message(transcript, {"role": "user", "content": item.what.content})
+        if seam == "loop_exit":
+            return archive_reminder(transcript, item.what)
+        stamped = replace(item.what, fired_at_turn=stamp_turn(transcript))
+        return inject_prepared(transcript, stamped).transcript
+
+    def _checkpoint_record(self, seam: Seam, items: Sequence[Item], skips_tools: bool) -> Record:
+        return Record(
+            "loop.checkpoint",
+            {
+                "iteration": self.iteration,
+                "seam": seam,
+                "delivered": len(items),
+                "reminder_ids": [item.id for item in items if isinstance(item.what, Reminder)],
+                "dispatch_skipped": skips_tools and bool(items),
+            },
+        )
+
+    async def iterate(self) -> Status | None:
+        """One iteration; gives the status when the loop should end."""
+        await self.checkpoint("iteration_start")
+        if (ended := self.ended()) is not None:
+            return ended
+        await self._make_room()
+        await self.happenings.happen("pre_agent_turn", {"iteration": self.iteration})
+        request, answer = await self._ask()
+        self._answered(request, answer)
+        await self.happenings.happen("post_turn", self._turn_payload(answer))
+        if answer.tool_calls:
+            await self._use_tools(answer)
+        await self.happenings.happen("post_agent_turn", self._turn_payload(answer))
+        return None if answer.tool_calls else await self._finish(answer)
+
+    def ended(self) -> Status | None:
+        """Whether somebody cancelled or suspended the session."""
+        if self.session.cancelled:
+            return "cancelled"
+        return "suspended" if self.session.stored.suspension is not None else None
+
+    def _turn_payload(self, answer: Answer) -> Payload:
+        return {"iteration": self.iteration, "turn": self.session.transcript.turn, "text": answer.text}
+
+    async def _finish(self, answer: Answer) -> Status | None:
+        """The model said it is done; what waits for this boundary gives it one more turn."""
+        self.text = answer.text
+        if answer.stop == "refused":
+            return "blocked"
+        drained = await self.checkpoint("iteration_end")
+        return None if drained else self.ended() or "done"
+
+    async def _ask(self) -> tuple[Request, Answer]:
+        transcript = self.session.transcript
+        request = render(
+            self.model.route,
+            system=self._system,
+            messages=self.model.wire_messages(transcript.messages),
+            reminders=transcript.pending,
+            issued=self.session.stored.issued,
+        )
+        call = self.model.answer(request.body, self._dispatcher.specs, self._on_text)
+        return request, await self.or_stopped(call)
+
+    async def or_stopped(self, work: Coroutine[object, object, T]) -> T:
+        """Wait for `work`, but not beyond a cancel.
+
+        Raises:
+            Stopped: the session was cancelled; `work` has been too.
+        """
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                if self.session.cancelled:
+                    raise Stopped
+                self.news.clear()
+                heard = asyncio.ensure_future(self.news.wait())
+                await asyncio.wait({task, heard}, return_when=asyncio.FIRST_COMPLETED)
+                heard.cancel()
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+
+    def _answered(self, request: Request, answer: Answer) -> None:
+        """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""
+        turn = self.session.transcript.turn + 1
+        with self.session.step():
+            self._hint_at_cache(request, answer)
+            shown = mark_fired(self.session.transcript, request, turn=turn).transcript
+            message = conversation.assistant(answer, self.model.route.wire)
+            kept = append_message(shown, message)
+            self.session.keep(post_turn(kept, turn=turn).transcript)
+            if request.issued != self.session.stored.issued:
+                self.session.stored = replace(self.session.stored, issued=request.issued)
+                self.session.note((), (store.changed(self.session.stored),))
+        self.usage, self._last_usage = self.usage + answer.usage, answer.usage
+
+    def _hint_at_cache(self, request: Request, answer: Answer) -> None:
+        """Say once what a system text that changes between requests costs (decision 20)."""
+        before, self._system_text = self._system_text, system_text(request.body)
+        if before in (None, self._system_text) or not self.model.route.prompt_caching:
+            return
+        state = self.session.transcript.state
+        marks, first = warn_once(state.marks, "cache_hint", "session")
+        if first:
+            self.session.keep(Transcript.of(replace(state, marks=marks)))
+            tokens = answer.usage.input_tokens
+            told = (
+                f"the system text changed between requests: {tokens} input tokens were not read from cache"
+            )
+            self.session.note((record("cache_hint", message=told, input_tokens=tokens),))
+
+    async def _use_tools(self, answer: Answer) -> None:
+        drained = await self.checkpoint_before_tools(answer.tool_calls)
+        if not drained:
+            receipts = await self._dispatched(answer.tool_calls)
+            self._keep_results(receipts)
+            await self.checkpoint("post_tool_dispatch")
+
+    async def checkpoint_before_tools(self, calls: Sequence[ToolCall]) -> bool:
+        """`pre_tool_dispatch`: an interrupt closes the batch unrun, then comes in (decision 14)."""
+        if not self.session.stored.mailbox.drain("pre_tool_dispatch")[1]:
+            await self.checkpoint("pre_tool_dispatch")
+            return False
+        with self.session.step():
+            self._keep_results(not_run(calls, INTERRUPTED, now_ms=now_ms()))
+        await self.checkpoint("pre_tool_dispatch", skips_tools=True)
+        return True
+
+    async def _dispatched(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
+        let_through, refused = await self.happenings.before_tools(calls)
+        cancel = asyncio.Event()
+        context = ToolContext(session_id=self.session.id, cancel=cancel, emit=self.session.emit)
+        work = self._dispatcher.dispatch(let_through, context)
+        try:
+            ran = await self.or_stopped(work)
+        except Stopped:
+            self._keep_results(not_run(calls, "the session was cancelled", now_ms=now_ms()))
+            raise
+        by_id = {receipt.call.id: receipt for receipt in (*ran, *refused)}
+        receipts = [by_id[call.id] for call in calls]
+        return tuple([await self.happenings.after_tool(r, event_payload(r)) for r in receipts])
+
+    def _keep_results(self, receipts: Sequence[Receipt]) -> None:
+        with self.session.step():
+            transcript = self.session.transcript
+            for receipt in receipts:
+                result = conversation.tool_result(receipt.call, receipt.outcome)
+                transcript = append_message(transcript, result)
+            self.session.keep(transcript)
+        self.receipts += receipts
+
+    def close_open_calls(self) -> None:
+        """Give calls that a killed process left open their result, so that the history is valid."""
+        calls = [
+            ToolCall(str(c.get("id")), str(c.get("name")), {})
+            for c in open_calls(self.session.transcript.messages)
+        ]
+        if calls:
+            self._keep_results(not_run(calls, LOST, now_ms=now_ms()))
+
+    async def _make_room(self) -> None:
+        """Tell providers how full the window is, and compact when it is too full."""
+        use = pressure(self._last_usage, self.model.route, self._window)
+        if use is None:
+            return
+        await self.happenings.happen("on_budget_threshold", {**use, "iteration": self.iteration})
+        settings = self._compaction
+        ratio = use["ratio"]
+        if settings is not None and isinstance(ratio, float) and ratio >= settings.at:
+            await self.compact(settings)
+
+    async def compact(self, settings: Compaction) -> None:
+        """Make the conversation shorter, unless a hook objects."""
+        before = len(self.session.transcript.messages)
+        if await self.happenings.happen("pre_compact", {"messages": before}):
+            return
+        await self.checkpoint("pre_compact")
+        summary = await self._summary() if settings.strategy == "summary" else ""
+        with self.session.step():
+            transcript = self.session.transcript
+            done = compact(
+                transcript,
+                strategy="truncate" if settings.strategy == "truncate" else "custom",
+                custom_compactor=_compactor(settings, summary),
+                keep=settings.keep,
+                turn=transcript.turn,
+            )
+            self.session.keep(done.transcript)
+            self.session.stored = replace(self.session.stored, issued=(), pressure="")
+            self.session.note((), (store.changed(self.session.stored),))
+        self._last_usage = Usage()
+        await self.checkpoint("post_compact")
+        payload: Payload = {"archived_messages": done.archived_messages, "summary": summary}
+        await self.happenings.happen("post_compact", {**payload, "iteration": self.iteration})
+
+    async def _summary(self) -> str:
+        """Ask the model for a summary; it renders no reminder and is no turn (decision 1)."""
+        asked = [*self.session.transcript.messages, {"role": "user", "content": SUMMARY_PROMPT}]
+        request = render(self.model.route, system=self._system, messages=self.model.wire_messages(asked))
+        answer = await self.or_stopped(self.model.answer(request.body))
+        self.usage += answer.usage
+        return answer.text
+
+    def result(self, status: Status, error: str | None = None) -> LoopResult:
+        """How it ended."""
+        rows = self.session.stored.mailbox.rows()
+        return LoopResult(
+            text=self.text,
+            status=status,
+            iterations=self.iteration,
+            transcript=self.session.transcript,
+            receipts=tuple(self.receipts),
+            usage=self.usage,
+            undelivered=tuple(rows),
+            error=error,
+        )
+
+
+def _compactor(settings: Compaction, summary: str) -> Compactor | None:
+    if settings.strategy == "summary":
+        return lambda messages, _: summarised(messages, settings.keep, summary)
+    return settings.compactor

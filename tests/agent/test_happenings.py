@@ -1,0 +1,255 @@
+"""Hooks and providers in a running loop: their reminders go in, their failures become records."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+import tidings as td
+from tests.agent.test_loop import play, requests_with
+from tidings.agent.audit import audit_log
+from tidings.agent.models.scripted import ScriptedModel, call
+from tidings.agent.port import Answer, Outcome, Usage
+from tidings.agent.registry import Registry
+from tidings.agent.session import Session
+from tidings.agent.tools.function import tool
+from tidings.core.records import LIFECYCLE_TOPIC
+
+
+@tool(read_only=True)
+def read_file(path: str) -> Outcome:
+    """Read a file."""
+    return Outcome(text="half of it", truncated=True, original_size=90_000)
+
+
+def payloads(log, kind: str) -> list[dict[str, object]]:
+    return [r.payload for r in log.read(LIFECYCLE_TOPIC) if r.kind == f"transcript.reminder.{kind}"]
+
+
+def test_a_hook_reminder_with_ttl_one_is_seen_by_exactly_one_request() -> None:
+    registry = Registry()
+    registry.register_tool_hook(
+        pattern="read_file",
+        post=lambda ctx: (
+            {"reminder": {"body": "The file read was truncated.", "ttl_turns": 1}}
+            if ctx.result.truncated
+            else None
+        ),
+    )
+    model = ScriptedModel([call("read_file", path="a"), call("read_file", path="b"), "done"])
+    play(model=model, tools=[read_file], registry=registry)
+    assert requests_with(model, "The file read was truncated.") == [2, 3]
+    assert json.dumps(model.requests[2]).count("The file read was truncated.") == 1
+
+
+def test_tool_receipts_report_hook_reminders_without_body_while_auditing() -> None:
+    registry = Registry()
+    spec = {"body": "b", "tags": ["t"], "dedupe_key": "k", "ttl_turns": 2, "role_hint": "developer"}
+    registry.register_tool_hook(pattern="*", post=lambda ctx: spec)
+    model = ScriptedModel([call("read_file", path="a"), "done"])
+    with audit_log():
+        result = play(model=model, tools=[read_file], registry=registry)
+    (reported,) = result.receipts[0].audit.reminders
+    reminder_id = reported.pop("reminder_id")
+    assert isinstance(reminder_id, str)
+    assert reported == {
+        "hook_event": "post_tool_use",
+        "tool_call_id": "call_1_1",
+        "tags": ["t"],
+        "dedupe_key": "k",
+        "source": "hook",
+        "role_hint": "developer",
+        "ttl_turns": 2,
+        "deduped_count": 0,
+    }
+
+
+def test_without_an_audit_log_receipts_report_nothing() -> None:
+    registry = Registry()
+    registry.register_tool_hook(pattern="*", post=lambda ctx: {"body": "b", "ttl_turns": 1})
+    result = play(
+        model=ScriptedModel([call("read_file", path="a"), "done"]), tools=[read_file], registry=registry
+    )
+    assert result.receipts[0].audit.reminders == ()
+
+
+def test_a_pre_hook_may_change_arguments_or_refuse_the_call() -> None:
+    registry = Registry()
+    registry.register_tool_hook(
+        pattern="read_file",
+        pre=lambda ctx: (
+            {"deny": "not that one"} if ctx.arguments.path == "secret" else {"args": {"path": "other"}}
+        ),
+    )
+    calls = [call("read_file", path="secret"), call("read_file", path="a")]
+    result = play(model=ScriptedModel([calls, "done"]), tools=[read_file], registry=registry)
+    assert [(r.status, r.call.arguments) for r in result.receipts] == [
+        ("denied", {"path": "secret"}),
+        ("finished", {"path": "other"}),
+    ]
+    assert "not that one" in result.transcript.messages[2]["content"]
+
+
+def test_a_refused_prompt_never_reaches_the_model() -> None:
+    registry = Registry()
+    registry.register_session_hook("user_prompt_submit", lambda ctx: {"block": True, "reason": "policy"})
+    model = ScriptedModel(["never"])
+    result = play("do evil", model=model, registry=registry)
+    assert (result.status, result.text, model.requests) == ("blocked", "policy", [])
+
+
+def test_a_failing_hook_becomes_a_record_and_the_others_still_run() -> None:
+    registry, log = Registry(), td.open_log("memory:")
+
+    def broken(ctx):
+        raise RuntimeError("no luck")
+
+    registry.register_session_hook("session_start", broken)
+    registry.register_session_hook("session_start", lambda ctx: {"body": "second", "ttl_turns": 1})
+    model = ScriptedModel(["done"])
+    result = play(model=model, registry=registry, session=Session("s", log=log))
+    assert result.status == "done"
+    assert requests_with(model, "second") == [1]
+    (warned,) = payloads(log, "warning")
+    assert (warned["code"], warned["message"]) == ("error", "RuntimeError: no luck")
+
+
+def test_a_reminder_from_a_worker_hook_is_refused_with_its_code() -> None:
+    registry, log = Registry(), td.open_log("memory:")
+    registry.register_worker_hook("worker_completed", lambda ctx: {"body": "b"})
+    session = Session("s", log=log)
+    session.emit("worker_completed", {})
+    play(model=ScriptedModel(["done"]), registry=registry, session=session)
+    assert [w["code"] for w in payloads(log, "warning")] == ["HARN-RMD-008"]
+
+
+def test_an_emitted_file_change_reaches_the_next_request() -> None:
+    registry, session = Registry(), Session("s")
+    registry.register_session_hook(
+        "file_edited",
+        lambda ctx: {
+            "reminder": {
+                "body": f"File changed externally: {ctx.path}.",
+                "dedupe_key": f"file_changed:{ctx.path}",
+                "ttl_turns": 2,
+            }
+        },
+    )
+    model = ScriptedModel(
+        [
+            lambda body: [session.emit("file_edited", {"path": "src/lib.rs"}), call("read_file", path="a")][
+                1
+            ],
+            "done",
+        ]
+    )
+    play(model=model, tools=[read_file], registry=registry, session=session)
+    assert requests_with(model, "File changed externally: src/lib.rs.") == [2]
+
+
+def test_canonical_providers_are_asked_by_default_and_recorded() -> None:
+    log = td.open_log("memory:")
+    model = ScriptedModel([call("read_file", path="a"), "done"])
+    play(model=model, tools=[read_file], session=Session("s", log=log), reminders=None)
+    assert requests_with(model, "was truncated before you saw it") == [2]
+    evaluated = {(p["provider_id"], p["event"], p["fired"]) for p in payloads(log, "provider_evaluated")}
+    assert ("tool_output_truncated", "post_tool_use", True) in evaluated
+    assert ("workspace_anchor", "session_start", False) in evaluated
+
+
+@pytest.mark.parametrize(
+    "reminders", [False, {"enabled": False}, {"providers": ["-tool_output_truncated"]}]
+)
+def test_providers_can_be_switched_off(reminders: object) -> None:
+    model = ScriptedModel([call("read_file", path="a"), "done"])
+    play(model=model, tools=[read_file], reminders=reminders)
+    assert requests_with(model, "was truncated before you saw it") == []
+
+
+def test_token_pressure_tells_once_per_threshold() -> None:
+    used = [50_000, 72_000, 74_000, 88_000, 96_000]
+    steps = [
+        Answer(tool_calls=(call("read_file", path="a"),), usage=Usage(input_tokens=n), stop="tools")
+        for n in used
+    ]
+    route = td.Route(name="x", wire="openai_chat", context_window=100_000, prefers_role_developer=True)
+    log = td.open_log("memory:")
+    model = ScriptedModel([*steps, "done"], route=route)
+    play(
+        model=model,
+        tools=[read_file],
+        session=Session("s", log=log),
+        reminders={"providers": ["-tool_output_truncated"]},
+    )
+    fired = [
+        p
+        for p in payloads(log, "provider_evaluated")
+        if p["provider_id"] == "token_pressure" and p["fired"]
+    ]
+    assert len(fired) == 3
+    assert requests_with(model, "[70%]") == [3, 4]
+
+
+def test_a_custom_provider_gets_its_context_and_config() -> None:
+    registry, seen = Registry(), []
+
+    def evaluate(ctx):
+        seen.append((ctx.event, ctx.session_id, ctx.config.get("enabled")))
+        return {"reminder": {"body": "custom", "ttl_turns": 1}}
+
+    registry.register_reminder_provider(id="guard", subscribes_to=["session_start"], evaluate=evaluate)
+    model = ScriptedModel(["done"])
+    options = {"config": {"guard": {"enabled": True}}}
+    play(model=model, registry=registry, reminders=options, session=Session("s"))
+    assert seen == [("session_start", "s", True)]
+    assert requests_with(model, "custom") == [1]
+
+
+def test_more_than_eight_custom_providers_stop_the_loop_before_it_starts() -> None:
+    registry = Registry()
+    for number in range(9):
+        registry.register_reminder_provider(
+            id=f"p{number}", subscribes_to=["session_start"], evaluate=lambda ctx: None
+        )
+    with pytest.raises(td.DiagnosticError) as caught:
+        play(model=ScriptedModel(["x"]), registry=registry, reminders=None)
+    assert caught.value.code == "HARN-RMD-007"
+    assert (
+        play(model=ScriptedModel(["x"]), registry=registry, reminders={"providers": ["-p0"]}).status
+        == "done"
+    )
+
+
+def test_resuming_tells_the_model_why_it_slept_and_why_it_woke() -> None:
+    session = Session("s")
+    play(model=ScriptedModel(["first"]), session=session)
+    session.suspend("waiting for review")
+    assert play(None, model=ScriptedModel(["never"]), session=session).status == "suspended"
+    session.resume(cause="the review came in", input="approved")
+    model = ScriptedModel(["done"])
+    play("go on", model=model, session=session, reminders=None)
+    told = json.dumps(model.requests[0])
+    assert all(word in told for word in ("waiting for review", "the review came in", "approved"))
+
+
+def test_two_loops_with_registries_of_their_own_do_not_meet() -> None:
+    async def both():
+        async with asyncio.timeout(30):
+            await asyncio.gather(*(one(name) for name in "ab"))
+
+    models = {name: ScriptedModel(["done"]) for name in "ab"}
+
+    async def one(name: str):
+        registry = Registry()
+        registry.register_session_hook(
+            "session_start", lambda ctx: {"body": f"only for {name}", "ttl_turns": 1}
+        )
+        from tidings.agent.loop import agent_loop
+
+        await agent_loop("work", model=models[name], registry=registry, session_id=name)
+
+    asyncio.run(both())
+    assert requests_with(models["a"], "only for a") == [1]
+    assert requests_with(models["a"], "only for b") == []
