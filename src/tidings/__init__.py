@@ -14,6 +14,26 @@ from typing import TYPE_CHECKING
 from tidings.version import __version__
 
 if TYPE_CHECKING:
+    from tidings.agent.audit import audit_log as audit_log
+    from tidings.agent.loop import agent_loop as agent_loop
+    from tidings.agent.loop import llm_call as llm_call
+    from tidings.agent.models.choose import model as model
+    from tidings.agent.registry import Registry as Registry
+    from tidings.agent.registry import clear_reminder_providers as clear_reminder_providers
+    from tidings.agent.registry import register_checkpoint_hook as register_checkpoint_hook
+    from tidings.agent.registry import register_persona_hook as register_persona_hook
+    from tidings.agent.registry import register_reminder_provider as register_reminder_provider
+    from tidings.agent.registry import register_session_hook as register_session_hook
+    from tidings.agent.registry import register_step_hook as register_step_hook
+    from tidings.agent.registry import register_tool_hook as register_tool_hook
+    from tidings.agent.registry import register_worker_hook as register_worker_hook
+    from tidings.agent.result import Compaction as Compaction
+    from tidings.agent.result import Daemon as Daemon
+    from tidings.agent.result import LoopResult as LoopResult
+    from tidings.agent.session import Session as Session
+    from tidings.agent.subagents import spawn as spawn
+    from tidings.agent.subagents import spawn_tool as spawn_tool
+    from tidings.agent.tools.function import tool as tool
     from tidings.core.reminder import Reminder as Reminder
     from tidings.core.text import scrub as scrub
     from tidings.core.transcript import Transcript as Transcript
@@ -54,6 +74,34 @@ if TYPE_CHECKING:
     from tidings.shell.transforms import reminder_event as reminder_event
 
 _HOME = {
+    "agent.audit": ("audit_log",),
+    "agent.loop": (
+        "agent_loop",
+        "llm_call",
+    ),
+    "agent.models.choose": ("model",),
+    "agent.registry": (
+        "Registry",
+        "clear_reminder_providers",
+        "register_checkpoint_hook",
+        "register_persona_hook",
+        "register_reminder_provider",
+        "register_session_hook",
+        "register_step_hook",
+        "register_tool_hook",
+        "register_worker_hook",
+    ),
+    "agent.result": (
+        "Compaction",
+        "Daemon",
+        "LoopResult",
+    ),
+    "agent.session": ("Session",),
+    "agent.subagents": (
+        "spawn",
+        "spawn_tool",
+    ),
+    "agent.tools.function": ("tool",),
     "core.reminder": ("Reminder",),
     "core.text": ("scrub",),
     "core.transcript": ("Transcript",),

@@ -215,6 +215,15 @@ def test_ids_of_other_vendors_become_legal_for_anthropic() -> None:
     ]
 
 
+def test_ids_that_anthropic_gave_itself_stay_as_they_are() -> None:
+    odd = ToolCall("functions.read:0", "read", {})
+    block = {"type": "tool_use", "id": odd.id, "name": "read", "input": {}}
+    native: Payload = {"role": "assistant", "content": [block]}
+    said = talk.assistant(Answer(tool_calls=(odd,), native=(native,)), "anthropic")
+    _, result = talk.to_wire("anthropic", [said, talk.tool_result(odd, Outcome(text="ok"))])
+    assert result["content"] == [{"type": "tool_result", "tool_use_id": odd.id, "content": "ok"}]
+
+
 def test_a_call_that_was_not_run_is_closed_and_blames_nobody() -> None:
     message = talk.not_run(READ, "the build broke meanwhile.")
     assert message == {

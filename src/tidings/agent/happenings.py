@@ -135,6 +135,10 @@ class Happenings:
             self._admit_providers(asked)
 
     def _admit_providers(self, asked: Pass) -> None:
+        quiet = not any(one.fired or one.failure for one in asked.evaluated)
+        if quiet and asked.pressure == self._session.stored.pressure:
+            self._session.note_later([one.record() for one in asked.evaluated])
+            return
         with self._session.step():
             for one in asked.evaluated:
                 self._session.note((one.record(),))

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from tidings.agent import conversation, store
 from tidings.agent.budget import SUMMARY_PROMPT, open_calls, pressure, summarised, system_text
+from tidings.agent.events import EVENTS
 from tidings.agent.happenings import Happenings
 from tidings.agent.port import Answer, Model, ToolCall, Usage
 from tidings.agent.result import Compaction, LoopResult, OnText, Status
@@ -26,6 +27,7 @@ from tidings.agent.tools.tool import ToolContext
 from tidings.core.compaction import Compactor
 from tidings.core.lifecycle import stamp_turn, warn_once
 from tidings.core.mailbox import Item, UserMessage
+from tidings.core.messages import Message
 from tidings.core.records import Record, record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam
@@ -51,6 +53,28 @@ LOST = "the process ended before this call was closed; it may or may not have ru
 
 class Stopped(Exception):
     """The session was cancelled while the loop waited."""
+
+
+class WireMessages:
+    """The conversation in the model's wire form, converted once as it grows.
+
+    A longer conversation begins with the wire form of a shorter one that ended at a request, so that
+    only what came since is converted; after a compaction everything is.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._known: Sequence[Message] = ()
+        self._converted: list[Payload] = []
+
+    def extended(self, messages: Sequence[Message]) -> list[Payload]:
+        """The wire form of `messages`."""
+        count = len(self._known)
+        if count > len(messages) or (count and messages[count - 1] is not self._known[-1]):
+            count, self._converted = 0, []
+        self._converted = [*self._converted, *self._model.wire_messages(messages[count:])]
+        self._known = messages
+        return self._converted
 
 
 class Run:
@@ -82,17 +106,20 @@ class Run:
         self._on_text = on_text
         self._last_usage = Usage()
         self._system_text: object = None
+        self._wire = WireMessages(model)
         self.news = asyncio.Event()
 
     async def checkpoint(self, seam: Seam, *, skips_tools: bool = False) -> tuple[Item, ...]:
         """Let in what this seam takes. Every drain of the loop goes through here and is recorded."""
         await self.happenings.handle(self.session.take_events())
+        if not self.session.stored.mailbox.drain(seam)[1] and seam != "loop_exit":
+            return ()
         with self.session.step():
             items = self.session.drain(seam)
             for item in items:
                 self.session.keep(self._let_in(item, seam))
-            if items:
-                self.session.note((self._checkpoint_record(seam, items, skips_tools),))
+            told = (self._checkpoint_record(seam, items, skips_tools),) if items else ()
+            self.session.note(told)
         if items:
             await self.happenings.checkpoint(seam, self.iteration, len(items))
         return items
@@ -155,7 +182,7 @@ class Run:
         request = render(
             self.model.route,
             system=self._system,
-            messages=self.model.wire_messages(transcript.messages),
+            messages=self._wire.extended(transcript.messages),
             reminders=transcript.pending,
             issued=self.session.stored.issued,
         )
@@ -232,7 +259,7 @@ class Run:
     async def _dispatched(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         let_through, refused = await self.happenings.before_tools(calls)
         cancel = asyncio.Event()
-        context = ToolContext(session_id=self.session.id, cancel=cancel, emit=self.session.emit)
+        context = ToolContext(session_id=self.session.id, cancel=cancel, emit=self._heard)
         work = self._dispatcher.dispatch(let_through, context)
         try:
             ran = await self.or_stopped(work)
@@ -242,6 +269,11 @@ class Run:
         by_id = {receipt.call.id: receipt for receipt in (*ran, *refused)}
         receipts = [by_id[call.id] for call in calls]
         return tuple([await self.happenings.after_tool(r, event_payload(r)) for r in receipts])
+
+    def _heard(self, event: str, payload: Payload) -> None:
+        """What a tool raises goes to the hooks; what the dispatcher reports is in the receipts."""
+        if event in EVENTS:
+            self.session.emit(event, payload)
 
     def _keep_results(self, receipts: Sequence[Receipt]) -> None:
         with self.session.step():

@@ -74,6 +74,7 @@ class Session:
         self._lock = RLock()
         self._wakers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
         self._events: deque[tuple[str, Payload]] = deque()
+        self._later: list[Record] = []
         self.cancelled = False
         self.stored = self._open(agent_id)
 
@@ -114,8 +115,13 @@ class Session:
         self.stored = replace(self.stored, transcript=transcript)
 
     def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
-        """Write records of the loop's own; call inside a step."""
-        write(self.transcript, records, changes)
+        """Write records of the loop's own, after those that could wait; call inside a step."""
+        late, self._later = self._later, []
+        write(self.transcript, (*late, *records), changes)
+
+    def note_later(self, records: Sequence[Record]) -> None:
+        """Write records that change nothing with the next step, to spare them a commit of their own."""
+        self._later += records
 
     def remind(
         self,

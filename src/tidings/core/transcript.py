@@ -297,7 +297,7 @@ def _checked_objects(name: str, given: object) -> tuple[Payload, ...]:
         raise TranscriptError(f"`{name}` must be a list of objects, not {type(given).__name__}")
     items = tuple(given)
     for index, item in enumerate(items):
-        if not isinstance(item, Mapping):
+        if not isinstance(item, (dict, Mapping)):
             kind = type(item).__name__
             raise TranscriptError(f"`{name}[{index}]` must be an object, not {kind}: {item!r:.80}")
     return items

@@ -134,7 +134,7 @@ def _conversation(route: Route, messages: object) -> Sequence[Message]:
     if not isinstance(messages, (list, tuple)):
         raise CallerError(f"`messages` must be a list in the form of {route.wire}; got {messages!r:.80}")
     for index, message in enumerate(messages):
-        if not isinstance(message, Mapping):
+        if not isinstance(message, (dict, Mapping)):
             raise CallerError(f"`messages[{index}]` must be an object; got {message!r:.80}")
     return messages
 

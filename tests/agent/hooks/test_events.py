@@ -11,7 +11,8 @@ FAMILIES = {
     "turn": ["PreAgentTurn", "PostAgentTurn"],
     "step": ["PreStep", "PostStep"],
     "notification": [
-        "OnBudgetThreshold", "OnApprovalRequested", "OnHandoffEmitted", "OnPersonaPaused", "OnPersonaResumed",
+        "OnBudgetThreshold", "OnApprovalRequested", "OnHandoffEmitted", "OnPersonaPaused",
+        "OnPersonaResumed",
     ],
     "worker": [
         "WorkerSpawned", "WorkerProgressed", "WorkerWaitingForInput", "WorkerSuspended", "WorkerResumed",

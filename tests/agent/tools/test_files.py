@@ -11,7 +11,10 @@ import pytest
 from tests.agent.tools.calling import Desk
 from tidings.agent.port import Outcome
 from tidings.agent.tools import folder
+from tidings.agent.tools.folder import Folder
+from tidings.agent.tools.tool import ToolContext, ToolError
 from tidings.agent.tools.workspace import workspace_tools
+from tidings.agent.tools.writing import Writing
 from tidings.errors import CallerError
 
 
@@ -194,6 +197,14 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     assert given == Outcome(text="'a.txt' cannot be written: No space left on device", ok=False)
     assert {path.name: path.read_text() for path in root.iterdir()} == {"a.txt": "one\ntwo\nthree\n"}
     assert "file_edited" not in [event for event, _ in desk.events]
+
+
+def test_a_call_that_was_cancelled_writes_nothing(root: Path) -> None:
+    context = ToolContext()
+    context.cancel.set()
+    with pytest.raises(ToolError, match=r"cancelled before 'a\.txt' was written"):
+        Writing(Folder(root)).write_file("a.txt", "new", context)
+    assert (root / "a.txt").read_text() == "one\ntwo\nthree\n"
 
 
 def test_what_cannot_be_written_says_why(root: Path) -> None:

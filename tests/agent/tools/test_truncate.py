@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.agent.tools.calling import call, outcome, receipts
@@ -16,7 +16,14 @@ from tidings.errors import CallerError
 MARK = re.compile(r"\n\[… (\d+) of (\d+) characters left out here …\]\n")
 
 
-@given(st.text(max_size=3000), st.integers(SMALLEST, 1000))
+LONG = st.builds(
+    lambda unit, size: (unit * size)[:size], st.text(min_size=1, max_size=20), st.integers(0, 3000)
+)
+
+
+@given(LONG, st.integers(SMALLEST, 1000))
+@example("x" * 1000, 999)
+@example("x" * 999, 999)
 def test_the_text_fits_and_the_mark_counts_exactly_what_is_left_out(text: str, limit: int) -> None:
     clipped = truncate(text, limit)
     assert (clipped.truncated, clipped.total) == (len(text) > limit, len(text))
@@ -32,7 +39,7 @@ def test_the_text_fits_and_the_mark_counts_exactly_what_is_left_out(text: str, l
         assert clipped.text == text
 
 
-@given(st.lists(st.text(alphabet="ab\n…", max_size=900), max_size=12), st.integers(SMALLEST, 500))
+@given(st.lists(LONG, max_size=12), st.integers(SMALLEST, 500))
 def test_a_stream_is_clipped_like_the_whole_text(pieces: list[str], limit: int) -> None:
     clip = Clip(limit)
     for piece in pieces:

@@ -72,14 +72,13 @@ class _Anthropic:
             blocks.append({"type": "tool_use", **use})
         return [{"role": "assistant", "content": blocks}]
 
-    def tools(self, results: Sequence[Result], answered: Sequence[Payload]) -> list[Payload]:  # noqa: ARG002
+    def tools(self, results: Sequence[Result], answered: Sequence[Payload]) -> list[Payload]:
+        """A result names its call as the turn before does."""
+        known = {block.get("id") for block in _inside(answered, "content")}
         blocks = []
         for result in results:
-            block = {
-                "type": "tool_result",
-                "tool_use_id": _legal_id(result.call_id),
-                "content": result.text,
-            }
+            call_id = result.call_id if result.call_id in known else _legal_id(result.call_id)
+            block = {"type": "tool_result", "tool_use_id": call_id, "content": result.text}
             blocks.append({**block, "is_error": True} if result.is_error else block)
         return [{"role": "user", "content": blocks}]
 
@@ -153,7 +152,8 @@ class _Gemini:
 
     def tools(self, results: Sequence[Result], answered: Sequence[Payload]) -> list[Payload]:
         """Responses carry an id only when their call did: the model may have given none."""
-        known = _function_call_ids(answered)
+        calls = [part.get("functionCall") for part in _inside(answered, "parts")]
+        known = {call.get("id") for call in calls if isinstance(call, Mapping)}
         parts: list[Payload] = []
         for result in results:
             response: Payload = {"id": result.call_id} if result.call_id in known else {}
@@ -198,14 +198,13 @@ def is_empty(item: Message) -> bool:
     return not (item.get("content") or item.get("parts") or item.get("tool_calls"))
 
 
-def _function_call_ids(answered: Sequence[Payload]) -> set[object]:
-    found: set[object] = set()
-    for content in answered:
-        parts = content.get("parts")
-        for part in parts if isinstance(parts, (list, tuple)) else ():
-            call = part.get("functionCall")
-            if isinstance(call, Mapping):
-                found.add(call.get("id"))
+def _inside(items: Sequence[Payload], name: str) -> list[Mapping[str, object]]:
+    """The blocks or parts of all items."""
+    found: list[Mapping[str, object]] = []
+    for item in items:
+        inner = item.get(name)
+        if isinstance(inner, (list, tuple)):
+            found += [each for each in inner if isinstance(each, Mapping)]
     return found
 
 

@@ -95,7 +95,7 @@ def _answer(said: Said, number: int) -> Answer:
         return _identified(said, number)
     if isinstance(said, str):
         return Answer(text=said, usage=Usage(output_tokens=len(pieces(said))))
-    calls = (said,) if isinstance(said, ToolCall) else tuple(said)
+    calls = tuple(said) if isinstance(said, (list, tuple)) else (said,)
     if not calls or not all(isinstance(each, ToolCall) for each in calls):
         raise CallerError(f"a step is text, tool calls, an Answer or a ModelError; got {said!r:.80}")
     return _identified(Answer(tool_calls=calls, stop="tools"), number)
