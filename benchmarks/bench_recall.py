@@ -7,15 +7,16 @@ as by default. CPU time of the whole process, so that threads count. tantivy is 
 
 from __future__ import annotations
 
-import gc
 import random
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
+from statistics import median
 
-from benchmarks.measure import Measurement, measurement
+from benchmarks.measure import Measurement, cpu, measurement
 from tidings.recall.store import FactStore
 from tidings.recall.tantivy_index import available
 
@@ -49,24 +50,21 @@ def fill(store: FactStore, count: int) -> float:
 
 
 def percentiles(store: FactStore, questions: list[str]) -> tuple[float, float]:
-    """Median and 99th percentile of the CPU milliseconds per question."""
+    """Median and 99th percentile of the CPU milliseconds per question: medians of three rounds."""
+    rounds = [_round(store, questions) for _ in range(3)]
+    return median(middle for middle, _ in rounds), median(high for _, high in rounds)
+
+
+def _round(store: FactStore, questions: list[str]) -> tuple[float, float]:
     for question in questions[:20]:
         store.recall_facts(question)
-    gc.collect()
-    gc.disable()
-    taken = []
-    for question in questions:
-        start = time.process_time()
-        store.recall_facts(question)
-        taken.append((time.process_time() - start) * 1e3)
-    gc.enable()
-    taken.sort()
+    taken = sorted(cpu(partial(store.recall_facts, question)) * 1e3 for question in questions)
     return taken[len(taken) // 2], taken[int(len(taken) * 0.99)]
 
 
 def _measure(name: str, store: FactStore, questions: list[str], target: str) -> Measurement:
-    median, high = percentiles(store, questions)
-    detail = f"median {median:.2f} ms, {len(questions)} questions"
+    middle, high = percentiles(store, questions)
+    detail = f"median {middle:.2f} ms, {len(questions)} questions"
     return measurement(name, high, unit="ms", target=target, detail=detail)
 
 

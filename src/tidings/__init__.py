@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tidings.agent.subagents import spawn as spawn
     from tidings.agent.subagents import spawn_tool as spawn_tool
     from tidings.agent.tools.function import tool as tool
+    from tidings.agent.tools.workspace import workspace_tools as workspace_tools
     from tidings.core.reminder import Reminder as Reminder
     from tidings.core.text import scrub as scrub
     from tidings.core.transcript import Transcript as Transcript
@@ -52,6 +53,10 @@ if TYPE_CHECKING:
     from tidings.errors import TidingsError as TidingsError
     from tidings.errors import TranscriptError as TranscriptError
     from tidings.log.open import open_log as open_log
+    from tidings.recall.default import facts_store as facts_store
+    from tidings.recall.default import invalidate_facts as invalidate_facts
+    from tidings.recall.default import recall_facts as recall_facts
+    from tidings.recall.default import store_fact as store_fact
     from tidings.rendering.render import render as render
     from tidings.rendering.request import Issued as Issued
     from tidings.rendering.request import Request as Request
@@ -74,6 +79,13 @@ if TYPE_CHECKING:
     from tidings.shell.transforms import reminder_event as reminder_event
 
 _HOME = {
+    "agent.tools.workspace": ("workspace_tools",),
+    "recall.default": (
+        "facts_store",
+        "invalidate_facts",
+        "recall_facts",
+        "store_fact",
+    ),
     "agent.audit": ("audit_log",),
     "agent.loop": (
         "agent_loop",

@@ -253,3 +253,16 @@ def test_two_loops_with_registries_of_their_own_do_not_meet() -> None:
     asyncio.run(both())
     assert requests_with(models["a"], "only for a") == [1]
     assert requests_with(models["a"], "only for b") == []
+
+
+def test_stored_facts_are_told_at_the_start_of_the_next_session(tmp_path) -> None:
+    with td.facts_store(tmp_path / "facts.db"):
+        td.store_fact(
+            kind="Decision",
+            claim="Build cancels in-flight tool calls on SIGINT before clearing state.",
+            confidence=0.92,
+            evidence=[{"kind": "FileRange", "ref": "src/cancel.rs:1"}],
+        )
+        model = ScriptedModel(["done"])
+        play("how does the build cancel tool calls?", model=model, reminders=None)
+    assert requests_with(model, "Build cancels in-flight tool calls on SIGINT") == [1]

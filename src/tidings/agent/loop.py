@@ -6,7 +6,7 @@ tools and passes seams. What happens in an iteration is in `run.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -26,11 +26,30 @@ from tidings.agent.tools.function import Function
 from tidings.agent.tools.tool import Tool
 from tidings.errors import CallerError
 from tidings.log.port import EventLog
+from tidings.recall.default import recall_facts
 from tidings.rendering.pieces import SystemInput
 from tidings.rendering.render import render
 from tidings.shell.transforms import append_message, mark_fired, post_turn
 
 MAX_ITERATIONS = 50
+
+
+def project_recall(
+    query: str,
+    *,
+    namespace: str,
+    max_facts: int,
+    min_confidence: float,
+    kind_filter: Sequence[str] | None,
+) -> object:
+    """What `project_facts` asks by default: the facts of the current project."""
+    return recall_facts(
+        query,
+        namespace=namespace,
+        max_facts=max_facts,
+        min_confidence=min_confidence,
+        kind_filter=kind_filter or (),
+    )
 
 
 async def agent_loop(
@@ -50,7 +69,7 @@ async def agent_loop(
     compaction: Compaction | None = None,
     context_window: int | None = None,
     tool_deadline: float = DEADLINE,
-    recall: Recall | None = None,
+    recall: Recall | None = project_recall,
     on_text: OnText | None = None,
 ) -> LoopResult:
     """Work on `task` until the model is done; None goes on with what the session holds.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -97,6 +98,12 @@ def test_what_a_command_leaves_in_the_background_ends_with_it(desk: Desk, tmp_pa
         "[exit code 0]\n(no output)"
     )
     assert wait_until_dead(int((tmp_path / "child").read_text()))
+
+
+@pytest.mark.skipif(shutil.which("setsid") is None, reason="needs setsid")
+def test_the_last_words_of_a_child_that_escaped_are_still_heard(desk: Desk) -> None:
+    command = "mkfifo up; setsid -f sh -c 'echo > up; echo last words'; read < up"
+    assert desk("run_command", command=command) == ended("[exit code 0]\nlast words\n")
 
 
 def test_cancelling_kills_the_command_and_its_children(tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ def test_a_listener_that_fails_is_logged_and_hurts_no_call(caplog: pytest.LogCap
 
 
 def test_threads_that_never_return_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thread, "_free", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(thread, "_slots", threading.BoundedSemaphore(1))
     release = threading.Event()
 
     def hang() -> None:

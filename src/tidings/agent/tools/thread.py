@@ -21,7 +21,7 @@ MAX_THREADS = 64
 _T = TypeVar("_T")
 _Result: TypeAlias = tuple[_T | None, BaseException | None]
 _logger = logging.getLogger(__name__)
-_free = threading.BoundedSemaphore(MAX_THREADS)
+_slots = threading.BoundedSemaphore(MAX_THREADS)
 
 
 async def in_thread(function: Callable[[], _T]) -> _T:
@@ -30,7 +30,8 @@ async def in_thread(function: Callable[[], _T]) -> _T:
     Raises:
         ToolError: too many earlier functions are still busy.
     """
-    if not _free.acquire(blocking=False):
+    slots = _slots
+    if not slots.acquire(blocking=False):
         raise ToolError(f"{MAX_THREADS} tool functions are still busy; wait until some have returned")
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[_Result[_T]] = loop.create_future()
@@ -40,13 +41,13 @@ async def in_thread(function: Callable[[], _T]) -> _T:
         try:
             result = context.run(_outcome, function)
         finally:
-            _free.release()
+            slots.release()
         _tell(loop, answer, result)
 
     try:
         threading.Thread(target=work, name="tidings-tool", daemon=True).start()
     except RuntimeError:
-        _free.release()
+        slots.release()
         raise
     value, error = await answer
     if error is not None:
