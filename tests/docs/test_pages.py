@@ -148,7 +148,7 @@ def commands() -> set[str]:
     return {command for command, _ in cli.commands()}
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=name_of)
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.py")), ids=name_of)
 def test_every_example_runs(path: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", path],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,8 +30,9 @@ WORDS = ["build", "cancel", "sigint", "state", "cache", "tool", "größe", "東�
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FactStore:
-    return FactStore(tmp_path / "facts.db")
+def store(tmp_path: Path) -> Iterator[FactStore]:
+    with FactStore(tmp_path / "facts.db") as opened:
+        yield opened
 
 
 def test_a_stored_fact_is_recalled_whole(store: FactStore) -> None:

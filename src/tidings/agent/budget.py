@@ -21,12 +21,15 @@ SUMMARY_PROMPT = (
 
 
 def pressure(usage: Usage, route: Route, window: int | None = None) -> Payload | None:
-    """The payload of `on_budget_threshold`: tokens used, window and ratio; None when unknown."""
+    """The payload of `on_budget_threshold`; None before the first answer.
+
+    Without a known window there is no ratio; a provider may know one from its config.
+    """
     size = window or route.context_window
     used = usage.input_tokens + usage.output_tokens
-    if not size or not used:
+    if not used:
         return None
-    return {"tokens_used": used, "context_window": size, "ratio": used / size}
+    return {"tokens_used": used, "context_window": size, "ratio": used / size if size else None}
 
 
 def summarised(messages: Sequence[Message], keep: int, summary: str) -> list[Message]:

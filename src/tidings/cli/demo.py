@@ -1,4 +1,4 @@
-"""`tidings demo`: one reminder's life, on three routes side by side, with the records it leaves.
+"""`tidings demo`: one reminder's life, on three routes side by side, with its records; then an agent.
 
 Plays in a second, needs nothing but this package and ends by itself. `make run` calls it.
 """
@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 import tidings as td
+from tidings.cli.demo_agent import play_agent
 from tidings.core.records import LIFECYCLE_TOPIC
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ WIDE = 110
 
 
 def demo() -> None:
-    """Play a reminder's life: inject, render for three routes, post-turn, expired, and the log."""
+    """Play a reminder's life on three routes with its log, then an agent that hears of things."""
     console = Console(highlight=False, soft_wrap=False)
     log = td.open_log("memory:")
     with td.active_log(log), td.scope(task_id="demo"):
@@ -40,7 +41,13 @@ def demo() -> None:
             turn += 1
             transcript = _turn(console, transcript, turn)
     _records(console, list(log.read(LIFECYCLE_TOPIC)))
-    _line(console, "Next", "examples/own_loop.py puts this into an agent loop; docs/index.md has the rest.")
+    _line(
+        console,
+        "Agent",
+        "a scripted agent renames a function; a hook, a provider and a watcher tell it things",
+    )
+    play_agent(console)
+    _line(console, "Next", "examples/ has more to run; docs/index.md explains it.")
 
 
 def _inject(console: Console) -> td.Transcript:

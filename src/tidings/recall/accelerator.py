@@ -82,7 +82,7 @@ class Accelerator:
         try:
             scored = self._rank(connection, ready)
         except (ValueError, OSError) as error:
-            self._failure = repr(error)
+            self._failure = f"{type(error).__name__}: {error}"
             scored = None
         if self._failure:
             self._give_up()
@@ -106,7 +106,8 @@ class Accelerator:
         shelf = self._shelf(connection, ready.namespace)
         if self._worker is not None and not self._worker.is_alive():
             self._worker = None
-            shelf.refresh()
+            for one in self._shelves.values():
+                one.refresh()
         held = shelf.pull(connection, ready.namespace)
         anew = _is_worn(connection, shelf.index, ready.documents)
         if anew or len(shelf.delta) > ABSORB:
@@ -121,10 +122,9 @@ class Accelerator:
         return self._shelves[namespace]
 
     def _absorb(self, shelf: _Shelf, namespace: int, anew: bool) -> None:
-        """Start the thread unless it runs, or ended only just now."""
+        """Start the thread unless it runs, or found another process at work only just now."""
         if self._worker is not None or time.monotonic() < self._not_before or self._stop.is_set():
             return
-        self._not_before = time.monotonic() + RETRY_SECONDS
         task = (shelf.directory, namespace, anew)
         self._worker = Thread(target=self._work, args=task, name="tidings-recall-index", daemon=True)
         self._worker.start()
@@ -139,9 +139,9 @@ class Accelerator:
                 )
                 index.add(rows, anew=anew, stopped=self._stop.is_set)
         except IndexBusyError:
-            return  # the other writer's commit is as good as ours
+            self._not_before = time.monotonic() + RETRY_SECONDS  # its commit is as good as ours
         except (ValueError, OSError, sqlite3.Error) as error:
-            self._failure = repr(error)
+            self._failure = f"{type(error).__name__}: {error}"
 
     def _give_up(self) -> None:
         """Leave the answers to FTS5 from now on, and say so."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
 from tidings.core.producers import shown
@@ -26,6 +26,8 @@ MAX_NAMESPACE = 200
 MAX_DEPTH = 32
 LATEST_MS = 253_402_300_799_999
 """The end of the year 9999, the last that ISO 8601 can write in four digits."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Check: TypeAlias = Callable[[object], object]
 
@@ -98,7 +100,7 @@ def moment(value: object) -> int:
         value = _from_iso(value)
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        value = math.floor(aware.timestamp() * 1000)
+        value = (aware - _EPOCH) // timedelta(milliseconds=1)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LATEST_MS:
         raise Wrong('must be ISO 8601 such as "2030-01-31T12:00:00Z", or milliseconds since the epoch')
     return value

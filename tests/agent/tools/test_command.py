@@ -102,7 +102,8 @@ def test_what_a_command_leaves_in_the_background_ends_with_it(desk: Desk, tmp_pa
 
 @pytest.mark.skipif(shutil.which("setsid") is None, reason="needs setsid")
 def test_the_last_words_of_a_child_that_escaped_are_still_heard(desk: Desk) -> None:
-    command = "mkfifo up; setsid -f sh -c 'echo > up; echo last words'; read < up"
+    after_the_end = "while kill -0 $0 2>&-; do :; done; echo last words"
+    command = f"mkfifo up; setsid -f sh -c 'echo > up; {after_the_end}' $$; read < up"
     assert desk("run_command", command=command) == ended("[exit code 0]\nlast words\n")
 
 

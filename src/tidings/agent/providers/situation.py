@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import msgspec
@@ -31,10 +32,14 @@ def first(*values: object) -> object:
 
 
 def number(value: object) -> float | None:
-    """`value` as a number, if it is one; truth values are not."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+    """`value` as a finite number, if it is one; truth values are not."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value)
+    try:
+        read = float(value)
+    except OverflowError:
+        return None
+    return read if math.isfinite(read) else None
 
 
 def text(value: object) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tidings.agent.providers.review.verifiers import VERIFIERS, Verifier
 from tidings.agent.providers.situation import mapping
@@ -20,11 +20,14 @@ LONGEST = 8192
 _PARTS = re.compile(r"&&|\|\||[;|\n&()]")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
 _OPTION = re.compile(r"^-")
-_WRAPPERS: dict[str, int] = {
-    "sudo": 0, "time": 0, "env": 0, "nice": 0, "nohup": 0, "exec": 0, "command": 0, "then": 0, "do": 0,
-    "npx": 0, "bunx": 0, "timeout": 1, "xvfb-run": 0, "stdbuf": 0, "!": 0,
-}  # fmt: skip
-"""Words that run what follows, and how many arguments of their own they take."""
+_DURATION = re.compile(r"^\d+(?:\.\d+)?[smhd]?$")
+_WRAPPERS = frozenset(
+    (
+        "sudo", "time", "env", "nice", "nohup", "exec", "command", "then", "do", "npx", "bunx", "timeout",
+        "xvfb-run", "stdbuf", "!",
+    )
+)  # fmt: skip
+"""Words that run what follows their options and durations."""
 _RUNNERS = {
     ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pdm", "run"), ("rye", "run"),
     ("uv", "tool"), ("pnpm", "exec"), ("npm", "exec"), ("pnpm", "dlx"), ("yarn", "dlx"), ("bundle", "exec"),
@@ -85,17 +88,24 @@ def is_benign(command: str) -> bool:
 
 
 def _verifier(words: Sequence[str]) -> Verifier | None:
-    head = [word for word in words if not word.startswith("+")]
-    for length in (2, 1):
-        plain = tuple(head[:length]) if length == 1 else (head[0], *_first_plain(head[1:]))
-        if plain in _BY_COMMAND:
-            return _BY_COMMAND[plain]
-    return None
+    """The verifier that these words start: the program with its subcommand, else the program alone."""
+    for subcommand in _subcommands(words[1:]):
+        if (words[0], subcommand) in _BY_COMMAND:
+            return _BY_COMMAND[words[0], subcommand]
+    return _BY_COMMAND.get((words[0],))
 
 
-def _first_plain(words: Sequence[str]) -> tuple[str, ...]:
-    """The first word that is no option: the subcommand."""
-    return next(((word,) for word in words if not _OPTION.match(word)), ())
+def _subcommands(words: Sequence[str]) -> Iterator[str]:
+    """The first plain word; the next one too if the first may be the value of an option."""
+    after_option = False
+    for word in words:
+        if word.startswith(("-", "+")):
+            after_option = word.startswith("-")
+            continue
+        yield word
+        if not after_option:
+            return
+        after_option = False
 
 
 def _calls(command: str, depth: int = 0) -> list[list[str]]:
@@ -138,7 +148,7 @@ def _unwrapped(words: list[str]) -> list[str]:
         if _ASSIGNMENT.match(words[at]):
             at += 1
         elif word in _WRAPPERS:
-            at = _past_options(words, at + 1) + _WRAPPERS[word]
+            at = _past_options(words, at + 1)
         elif (word, *words[at + 1 : at + 2]) in _RUNNERS:
             at = _past_options(words, at + 2)
         elif _PYTHON.match(word) and "-m" in words[at + 1 : at + 5]:
@@ -149,7 +159,7 @@ def _unwrapped(words: list[str]) -> list[str]:
 
 
 def _past_options(words: list[str], at: int) -> int:
-    while at < len(words) and _OPTION.match(words[at]):
+    while at < len(words) and (_OPTION.match(words[at]) or _DURATION.match(words[at])):
         at += 1
     return at
 
