@@ -28,10 +28,11 @@ CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
     "transcript.snapshot": (("transcript",), "`checkpoint` or `compact`: the whole transcript"),
     "transcript.message": (("message",), "`append_message`"),
     "transcript.injected": (("event",), "`inject_reminder` or `receive_handoff`: the whole event"),
+    "transcript.audited": (("event",), "the loop let an `audit_only` reminder in: the whole event"),
     "transcript.cleared": (("event_ids",), "`clear_reminders` removed something"),
     "transcript.passed": (("turn",), "`post_turn`"),
     "transcript.fired": (
-        ("turn", "postponed", "invalid", "standing", "announced", "warned"),
+        ("turn", "postponed", "invalid", "standing", "withdrawn", "warned"),
         "`mark_fired`: what the request changed besides",
     ),
 }

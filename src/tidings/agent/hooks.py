@@ -90,7 +90,7 @@ async def run_hooks(
     kind = find_event(event)
     results: list[HookResult] = []
     failures: list[Failure] = []
-    seen: Payload = {**payload, "event": kind.name}
+    seen = _seen({**payload, "event": kind.name}, {})
     hooks = registry.matching(kind, payload)
     skipped: tuple[str, ...] = ()
     for number, hook in enumerate(hooks):
@@ -102,11 +102,21 @@ async def run_hooks(
             failures.append(failure(f"hook:{hook.name}", kind.name, error))
             continue
         results.append(HookResult(hook.name, effects))
-        seen |= effects.action
+        seen = _seen(seen, effects.action)
         if effects.veto is not None:
             skipped = tuple(later.name for later in hooks[number + 1 :])
             break
     return HookRun(event=kind.name, results=tuple(results), failures=tuple(failures), skipped=skipped)
+
+
+def _seen(payload: Payload, action: Payload) -> Payload:
+    """What the next hook is handed; a tool's arguments go by `args` and `arguments`."""
+    changed = {**payload, **action}
+    if "args" in action or ("args" in changed and "arguments" not in changed):
+        changed["arguments"] = changed["args"]
+    elif "arguments" in changed:
+        changed.setdefault("args", changed["arguments"])
+    return changed
 
 
 async def _run(hook: Hook, event: HookEvent, payload: Payload) -> Effects:

@@ -20,7 +20,7 @@ LONGEST_QUERY = 20_000
 """Characters of a query that are read; a task text is shorter, a pasted file need not be."""
 
 K1 = 1.2
-B = 0.7
+B = 0.75
 
 
 class Weighed(msgspec.Struct, frozen=True):

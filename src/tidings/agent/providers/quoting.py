@@ -11,6 +11,8 @@ import re
 from tidings.core.text import scrub
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]")
+_RAW = 20
+"""How many times the limit is looked at: colours and blanks go, so more is read than kept."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -22,8 +24,8 @@ def without_colours(text: str) -> str:
 
 def one_line(text: object, limit: int) -> str:
     """`text` as one harmless line of at most `limit` characters."""
-    line = " ".join(_CONTROLS.sub(" ", without_colours(str(text))).split())
-    line = scrub(line if len(line) <= 4 * limit else line[: 4 * limit])
+    raw = str(text)[: _RAW * limit]
+    line = scrub(" ".join(_CONTROLS.sub(" ", without_colours(raw)).split()))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

@@ -83,15 +83,16 @@ def _items(value: object) -> Iterator[tuple[str, object]]:
 
 def _counts(key: str, item: object, words: str, *, warnings: bool) -> bool:
     level = severity(item)
+    clean = bool(_CLEAN.match(item.strip() if isinstance(item, str) else words))
     if key in ALWAYS:
-        return not _CLEAN.match(words)
+        return not clean
     if level == "mild":
         return False
     if level == "warning":
         return warnings or _is_unmistakable(key, item, words)
     if key in GRADED:
         return level == "error" or _is_unmistakable(key, item, words)
-    return not _CLEAN.match(words)
+    return not clean
 
 
 def _is_unmistakable(key: str, item: object, words: str) -> bool:
