@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from tidings.agent import store
 from tidings.agent.audit import auditing, report
 from tidings.agent.calling import Slot
-from tidings.agent.events import UnknownEventError
+from tidings.agent.events import UnknownEventError, find_event
 from tidings.agent.hooks import HookRun, run_hooks
 from tidings.agent.port import Outcome, ToolCall
 from tidings.agent.providers.evaluation import Pass, evaluate
 from tidings.agent.providers.facts import Recall
-from tidings.agent.providers.options import check_providers
+from tidings.agent.providers.options import check_providers, enabled_providers
+from tidings.agent.providers.table import TABLE
 from tidings.agent.registry import Registry, default_registry
 from tidings.agent.session import Session
 from tidings.agent.tools.receipt import Receipt
@@ -56,6 +57,7 @@ class Happenings:
         self._options: Payload = {"reminders": settings}
         self._recall = recall
         self._slot = Slot()
+        self._known: tuple[object, frozenset[str]] = (None, frozenset())
         check_providers(self._options, self._registry)
 
     async def happen(self, event: str, payload: Mapping[str, object]) -> str | None:
@@ -119,7 +121,19 @@ class Happenings:
                 )
         return reports
 
+    def _heard(self) -> frozenset[str]:
+        """The events that some enabled provider hears, worked out anew when one is registered."""
+        providers = self._registry.providers
+        if self._known[0] is not providers:
+            enabled = enabled_providers(self._options, self._registry)
+            rows = [TABLE[name].subscribes_to for name in enabled if name in TABLE]
+            custom = [provider.subscribes_to for provider in providers if provider.id in enabled]
+            self._known = (providers, frozenset(name for row in (*rows, *custom) for name in row))
+        return self._known[1]
+
     async def _ask_providers(self, event: str, payload: Mapping[str, object]) -> None:
+        if find_event(event).name not in self._heard():
+            return
         stored = self._session.stored
         asked = await evaluate(
             event,

@@ -196,19 +196,23 @@ class Run:
             Stopped: the session was cancelled; `work` has been too.
         """
         task = asyncio.ensure_future(work)
+        heard = asyncio.ensure_future(self._cancelled())
         try:
-            while not task.done():
-                if self.session.cancelled:
-                    raise Stopped
-                self.news.clear()
-                heard = asyncio.ensure_future(self.news.wait())
-                await asyncio.wait({task, heard}, return_when=asyncio.FIRST_COMPLETED)
-                heard.cancel()
+            await asyncio.wait({task, heard}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise Stopped
             return task.result()
         finally:
+            heard.cancel()
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
+
+    async def _cancelled(self) -> None:
+        """Wait until the session is cancelled; other news is for the seams."""
+        while not self.session.cancelled:
+            self.news.clear()
+            await self.news.wait()
 
     def _answered(self, request: Request, answer: Answer) -> None:
         """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""

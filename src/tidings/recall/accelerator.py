@@ -166,6 +166,6 @@ def _best(connection: sqlite3.Connection, ready: Prepared, shelf: _Shelf) -> lis
         candidates = search.read(connection, ready, {*fresh, *(seq for _, seq in hits)})
         scored = search.rank(ready, candidates)
         full = len(scored) == ready.question.max_facts
-        if len(hits) < pool or (full and True):
+        if len(hits) < pool or (full and scored[-1][0] > MARGIN * hits[-1][0]):
             return scored
     return None

@@ -106,6 +106,14 @@ def test_the_next_hook_sees_changed_arguments_and_the_last_word_wins() -> None:
     assert payload == {"tool_name": "read_file", "args": {"path": "a"}}
 
 
+def test_arguments_go_by_both_names_and_stay_the_same() -> None:
+    registry, seen = Registry(), []
+    registry.register_tool_hook(pre=lambda ctx: {"args": {"path": ctx.args.path + "b"}})
+    registry.register_tool_hook(pre=lambda ctx: seen.append((dict(ctx.args), dict(ctx.arguments))))
+    run(registry, "pre_tool_use", tool_name="t", arguments={"path": "a"})
+    assert seen == [({"path": "ab"}, {"path": "ab"})]
+
+
 def test_a_hook_may_return_what_it_was_given() -> None:
     registry = Registry()
     registry.register_tool_hook(post=lambda ctx: {"result": ctx.result})

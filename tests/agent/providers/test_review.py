@@ -140,6 +140,8 @@ def test_a_verifier_that_failed_without_a_word_we_know_is_told_by_its_exit_code(
         ({"result": {"error": {"message": "no such table"}}}, ["runtime_error: no such table"]),
         ({"result": {"error": None, "ok": True}}, []),
         ({"ok": True, "error": "stale"}, []),
+        ({"ok": True, "result": {"job": 7, "status": "failed"}}, []),
+        ({"ok": True, "result": {"ok": False, "error": "boom"}}, ["runtime_error: boom"]),
         ({"result": {"isError": True, "content": [{"type": "text", "text": "no"}]}}, ["runtime_error: no"]),
         ({"ok": False, "status": "denied", "error": "not allowed"}, []),
         ({"ok": False, "status": "not_run", "error": "skipped"}, []),
@@ -213,6 +215,7 @@ ERROR, WARNING = {"severity": "error"}, {"severity": "warning"}
         ({"errors": "0 errors"}, [], 0),
         ({"errors": "no errors found"}, [], 0),
         ({"errors": []}, [], 0),
+        ({"errors": {"total": "0", "count": 0}}, [], 0),
         ({"errors": 0, "failures": 0}, [], 0),
         ({"errors": 10}, ["verifier_output: 10 errors reported"], 0),
         ({"failures": ["test_a: 10 != 0"]}, ["test: test_a: 10 != 0"], 0),
@@ -286,8 +289,8 @@ leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 keys = st.sampled_from(
     [
         "result", "text", "ok", "error", "errors", "diagnostics", "severity", "message", "verifier_signals",
-        "status", "arguments", "command", "exit_code", "tool_results", "range", "start", "line", "tokens_used",
-        "context_window", "archived_messages", "summary", "workspace_anchor", "roots", "wake_interval_ms",
+        "status", "arguments", "command", "exit_code", "tool_results", "range", "start", "line",
+        "tokens_used", "context_window", "archived_messages", "summary", "workspace_anchor", "roots", "wake_interval_ms",
         "truncated", "tool_name", "input",
     ]
 )  # fmt: skip

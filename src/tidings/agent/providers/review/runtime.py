@@ -14,9 +14,7 @@ from tidings.agent.providers.review.commands import is_benign
 from tidings.agent.providers.review.finding import Finding, finding
 from tidings.agent.providers.situation import first, mapping, number, text
 
-FAILED = frozenset(
-    ("error", "failed", "failure", "deadline", "timeout", "invalid", "unknown", "unreadable")
-)
+FAILED = frozenset(("error", "failed", "failure", "deadline", "timeout"))
 """What `status` says of a call that went wrong."""
 UNTRIED = frozenset(("denied", "cancelled", "canceled", "not_run", "skipped", "pending", "revoked"))
 """What `status` says of a call that tells nothing about the code."""
@@ -138,10 +136,9 @@ def _failed(observation: Mapping[str, object]) -> bool:
         return True
     if any(place.get(key) is True for place in places for key in ("is_error", "isError")):
         return True
-    if any(_word(place.get("status")) in FAILED for place in places):
-        return True
-    content = any(place.get(key) is True for place in places for key in ("ok", "success"))
-    return not content and any(_said(place, ("error",)) for place in places)
+    if any(place.get(key) is True for place in places for key in ("ok", "success")):
+        return False
+    return any(_word(place.get("status")) in FAILED or _said(place, ("error",)) for place in places)
 
 
 def _said(place: Mapping[str, object], keys: tuple[str, ...] = ("error", "message")) -> str:
