@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from docs.parts import cli, dependencies, names, tables, wires
+from docs.parts import cli, dependencies, happenings, loop, names, recall, tables, wires
 
 DOCS = Path(__file__).parent
 MARK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
@@ -31,6 +31,17 @@ PARTS: dict[str, Callable[[], str]] = {
     "trust-limits": tables.trust_limits,
     "trust-powers": tables.trust_powers,
     "log-limits": tables.log_limits,
+    "session-kinds": loop.session_kinds,
+    "loop-options": loop.options,
+    "loop-result": loop.result,
+    "loop-statuses": loop.statuses,
+    "seams": loop.seams,
+    "hook-events": happenings.hook_events,
+    "hook-registrars": happenings.registrars,
+    "providers": happenings.providers,
+    "provider-keys": happenings.provider_keys,
+    "fact-fields": recall.fact_fields,
+    "fact-codes": recall.fact_codes,
     "api": names.api,
     "errors": names.error_attributes,
     "error-tree": names.error_tree,

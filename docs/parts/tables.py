@@ -16,11 +16,11 @@ WHEN: dict[str, str] = {
     "expired": "a reminder left: `reason` is `ttl`, `compaction` or `cleared`",
     "dropped": "a reminder could not be used: `reason` is `invalid` or `capability_mismatch`",
     "inherited": "a child session received a copy",
-    "provider_evaluated": "a provider ran for an event; not written yet",
-    "queued": "a reminder waits in the mailbox; not written yet",
-    "revoked": "a queued reminder was taken back; not written yet",
+    "provider_evaluated": "a provider was asked at an event; `fired` says whether it gave a reminder",
+    "queued": "`session.remind` accepted a reminder; it waits in the mailbox",
+    "revoked": "a queued reminder was taken back",
     "warning": "something works differently from what its producer may expect",
-    "cache_hint": "the system text of a cached session changed; not written yet",
+    "cache_hint": "the system text of a session on a caching route changed; once per session",
     "restricted": "a reminder asked for more than its trust tier may have",
 }
 

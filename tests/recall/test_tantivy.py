@@ -160,3 +160,14 @@ def test_a_failing_index_leaves_the_answer_to_fts5_and_says_so(tmp_path: Path) -
             found = claims(store, "id1x5", min_confidence=0, now=1, max_facts=1)
         assert found[0].endswith("id1x5")
         assert claims(store, "id1x6", min_confidence=0, now=1, max_facts=1)[0].endswith("id1x6")
+
+
+def test_ties_deeper_than_the_first_candidates_go_to_the_newest(tmp_path: Path) -> None:
+    with FactStore(tmp_path / "facts.db", index_above=100) as store:
+        store.store_facts(corpus(1, SIZE))
+        store.store_facts(option(f"tied number{number}", number) for number in range(400))
+        store.recall_facts("tied")
+        assert store.settle()
+        before = answers(store)
+        assert claims(store, "tied", max_facts=3) == ["tied number399", "tied number398", "tied number397"]
+        assert answers(store) == before + 1

@@ -136,7 +136,7 @@ def _spec(origin: _Origin, spec: object) -> Payload:
         build(origin.author, options, id="checked")
     except DiagnosticError as error:
         raise DiagnosticError(origin.label, error.problems) from None
-    return options
+    return dict(options)
 
 
 def _act(origin: _Origin, value: Mapping[str, object]) -> Effects:

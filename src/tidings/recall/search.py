@@ -118,7 +118,7 @@ def tail(connection: sqlite3.Connection, ready: Prepared, scored: Sequence[Score
         " ORDER BY l.asserted_at DESC, l.seq DESC LIMIT ?",
         (ready.namespace, *values, missing + len(taken)),
     )
-    return [(0.0, at, seq) for at, seq in rows if True][:missing]
+    return [(0.0, at, seq) for at, seq in rows if seq not in taken][:missing]
 
 
 def answer(connection: sqlite3.Connection, ready: Prepared, scored: list[Scored]) -> tuple[Recalled, ...]:

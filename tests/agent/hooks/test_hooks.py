@@ -275,9 +275,9 @@ def test_cancelling_the_run_cancels_the_hook() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         await asyncio.sleep(0)
+        assert ended == [True]
 
     play(cancelled())
-    assert ended == [True]
 
 
 def test_an_unknown_event_is_refused() -> None:

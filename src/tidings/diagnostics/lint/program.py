@@ -11,6 +11,8 @@ from os import PathLike
 
 import msgspec
 
+from tidings.agent.providers.options import MAX_CUSTOM
+from tidings.agent.registration import CANONICAL
 from tidings.diagnostics.lint.files import files_under, read_source
 from tidings.diagnostics.lint.finding import Finding
 from tidings.diagnostics.lint.hints import judge_hints
@@ -18,21 +20,6 @@ from tidings.diagnostics.lint.registrars import Registration
 from tidings.diagnostics.lint.rules import judge, judge_selection
 from tidings.diagnostics.lint.sites import Sites, sites_of
 from tidings.diagnostics.lint.source import Mark, Source, parse, unparsable
-
-MAX_PROVIDERS = 8
-CANONICAL_PROVIDERS = frozenset(
-    (
-        "token_pressure",
-        "idle_nudge",
-        "tool_output_truncated",
-        "post_compact_recap",
-        "resume_continuity",
-        "project_facts",
-        "workspace_anchor",
-        "grounded_review",
-    )
-)
-"""Seed 001, "Canonical stdlib providers": these do not count (decision 15)."""
 
 _TELLING = ("remind", "register_")
 """Every name that the sites are found by holds one of these; most files hold neither."""
@@ -93,15 +80,15 @@ def _findings(files: list[_Examined]) -> tuple[Finding, ...]:
 def _too_many(files: list[_Examined]) -> Iterator[Finding]:
     """HARN-RMD-007, at the first provider beyond the limit in the order of the files."""
     listed = sorted((place, name) for file in files for name, place in file.providers)
-    first = {name: place for place, name in reversed(listed) if name not in CANONICAL_PROVIDERS}
+    first = {name: place for place, name in reversed(listed) if name not in CANONICAL}
     ids = sorted(first, key=first.__getitem__)
-    if len(ids) > MAX_PROVIDERS:
+    if len(ids) > MAX_CUSTOM:
         shown = ", ".join(ids)
         text = (
-            f"{len(ids)} reminder providers, more than {MAX_PROVIDERS}: {shown}; "
+            f"{len(ids)} reminder providers, more than {MAX_CUSTOM}: {shown}; "
             'join some, or disable them with providers=["-id"]'
         )
-        yield msgspec.structs.replace(first[ids[MAX_PROVIDERS]], message=text)
+        yield msgspec.structs.replace(first[ids[MAX_CUSTOM]], message=text)
 
 
 def _provider(provider: Registration, source: Source) -> tuple[str, Finding]:
