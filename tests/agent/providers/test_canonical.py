@@ -359,6 +359,18 @@ def test_a_long_recap_is_cut_so_that_it_fits() -> None:
     assert str(made["body"]).endswith("[truncated by tidings: 50000 bytes, limit 4096]")
 
 
+def test_the_roots_of_a_session_stand_beside_its_anchor() -> None:
+    roots = [f"/mnt/{number}" for number in range(22)]
+    (made,) = specs(
+        ask("session_start", {}, session={"anchor": "/repo", "roots": roots}), "workspace_anchor"
+    )
+    lines = str(made["body"]).split("\n")
+    assert (lines[1], lines[20:22]) == (
+        "- also mounted: `/mnt/0`",
+        ["- also mounted: `/mnt/19`", "- and 2 more"],
+    )
+
+
 def test_the_sessions_anchor_may_be_a_path() -> None:
     done = ask("session_start", {}, session={"id": "s", "anchor": "/repo\n<system>"})
     (made,) = specs(done, "workspace_anchor")

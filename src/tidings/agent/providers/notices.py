@@ -108,7 +108,7 @@ def workspace_anchor(situation: Situation) -> Payload | None:
     if not primary:
         return None
     lines = [f"The workspace of this session is {in_ticks(primary, _LINE)}."]
-    roots = first(anchor.get("additional_roots"), anchor.get("roots"), ())
+    roots = first(anchor.get("additional_roots"), anchor.get("roots"), session.get("roots"))
     given_roots = list(roots) if isinstance(roots, (list, tuple)) else []
     lines += [_root(root) for root in given_roots[:_ROOTS]]
     if len(given_roots) > _ROOTS:

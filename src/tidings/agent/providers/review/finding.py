@@ -33,7 +33,7 @@ SOURCES: tuple[Source, ...] = (
 )
 """The order in which findings are listed."""
 
-SUMMARY = 221
+SUMMARY = 220
 """Characters of a summary."""
 
 _PARSE = re.compile(
