@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from tidings.agent.port import Usage
 from tidings.core.compaction import truncated
 from tidings.core.messages import Message
@@ -20,16 +22,19 @@ SUMMARY_PROMPT = (
 )
 
 
-def pressure(usage: Usage, route: Route, window: int | None = None) -> Payload | None:
-    """The payload of `on_budget_threshold`; None before the first answer.
+class Use(msgspec.Struct, frozen=True):
+    """How full the window is: the payload of `on_budget_threshold`."""
 
-    Without a known window there is no ratio; a provider may know one from its config.
-    """
+    tokens_used: int
+    context_window: int
+    ratio: float
+
+
+def pressure(usage: Usage, route: Route, window: int | None = None) -> Use | None:
+    """The use after the last answer; None before the first, or when no window is known."""
     size = window or route.context_window
     used = usage.input_tokens + usage.output_tokens
-    if not used:
-        return None
-    return {"tokens_used": used, "context_window": size, "ratio": used / size if size else None}
+    return Use(used, size, used / size) if size and used else None
 
 
 def summarised(messages: Sequence[Message], keep: int, summary: str) -> list[Message]:

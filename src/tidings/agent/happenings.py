@@ -20,7 +20,8 @@ from tidings.agent.hooks import HookRun, run_hooks
 from tidings.agent.port import Outcome, ToolCall
 from tidings.agent.providers.evaluation import Pass, evaluate
 from tidings.agent.providers.facts import Recall
-from tidings.agent.providers.options import check_providers, enabled_providers
+from tidings.agent.providers.options import check_providers, config_of, enabled_providers
+from tidings.agent.providers.pressure import THRESHOLDS
 from tidings.agent.providers.table import TABLE
 from tidings.agent.registry import Registry, default_registry
 from tidings.agent.session import Session
@@ -57,6 +58,7 @@ class Happenings:
         self._options: Payload = {"reminders": settings}
         self._recall = recall
         self._slot = Slot()
+        self.task = ""
         self._known: tuple[object, frozenset[str]] = (None, frozenset())
         check_providers(self._options, self._registry)
 
@@ -180,7 +182,20 @@ class Happenings:
             "anchor": session.anchor,
             "roots": list(session.roots),
             "turn": session.transcript.turn,
+            "task": self.task,
         }
+
+    @property
+    def window(self) -> int | None:
+        """The context window that the config of token_pressure names."""
+        given = config_of(self._options, "token_pressure").get("context_window")
+        return given if isinstance(given, int) else None
+
+    @property
+    def threshold(self) -> float:
+        """The lowest share of the window that some provider wants to hear of."""
+        ratio = config_of(self._options, "project_facts").get("refresh_ratio")
+        return min(THRESHOLDS[0].ratio, ratio) if isinstance(ratio, (int, float)) else THRESHOLDS[0].ratio
 
 
 def _with_arguments(call: ToolCall, action: Payload) -> ToolCall:

@@ -112,6 +112,7 @@ async def _play(run: Run, task: str | None, most: int, daemon: Daemon | None) ->
 
 async def _begin(run: Run, task: str | None) -> Status | None:
     """Say what starts; a hook may refuse the task."""
+    run.happenings.task = task or ""
     run.close_open_calls()
     await run.happenings.handle(run.session.take_events())
     await run.happenings.happen("session_start", {"task": task or "", "iteration": 0})

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
@@ -109,17 +110,21 @@ class Run:
         self._wire = WireMessages(model)
         self.news = asyncio.Event()
 
-    async def checkpoint(self, seam: Seam, *, skips_tools: bool = False) -> tuple[Item, ...]:
-        """Let in what this seam takes. Every drain of the loop goes through here and is recorded."""
+    async def checkpoint(self, seam: Seam, closing: Sequence[ToolCall] = ()) -> tuple[Item, ...]:
+        """Let in what this seam takes. Every drain of the loop goes through here and is recorded.
+
+        `closing` are calls that must not run if anything comes in (decision 14): they get their
+        results first, in the same commit, so that the history stays valid.
+        """
         await self.happenings.handle(self.session.take_events())
-        if not self.session.stored.mailbox.drain(seam)[1] and seam != "loop_exit":
-            return ()
         with self.session.step():
             items = self.session.drain(seam)
+            if items and closing:
+                self._keep_results(not_run(closing, INTERRUPTED, now_ms=now_ms()))
             for item in items:
                 self.session.keep(self._let_in(item, seam))
-            told = (self._checkpoint_record(seam, items, skips_tools),) if items else ()
-            self.session.note(told)
+            if items or seam == "loop_exit":
+                self.session.note(self._checkpoint_records(seam, items, bool(closing)))
         if items:
             await self.happenings.checkpoint(seam, self.iteration, len(items))
         return items
@@ -133,17 +138,17 @@ class Run:
         stamped = replace(item.what, fired_at_turn=stamp_turn(transcript))
         return inject_prepared(transcript, stamped).transcript
 
-    def _checkpoint_record(self, seam: Seam, items: Sequence[Item], skips_tools: bool) -> Record:
-        return Record(
-            "loop.checkpoint",
-            {
-                "iteration": self.iteration,
-                "seam": seam,
-                "delivered": len(items),
-                "reminder_ids": [item.id for item in items if isinstance(item.what, Reminder)],
-                "dispatch_skipped": skips_tools and bool(items),
-            },
-        )
+    def _checkpoint_records(self, seam: Seam, items: Sequence[Item], skipped: bool) -> list[Record]:
+        if not items:
+            return []
+        payload: Payload = {
+            "iteration": self.iteration,
+            "seam": seam,
+            "delivered": len(items),
+            "reminder_ids": [item.id for item in items if isinstance(item.what, Reminder)],
+            "dispatch_skipped": skipped,
+        }
+        return [Record("loop.checkpoint", payload)]
 
     async def iterate(self) -> Status | None:
         """One iteration; gives the status when the loop should end."""
@@ -244,35 +249,34 @@ class Run:
             self.session.note((record("cache_hint", message=told, input_tokens=tokens),))
 
     async def _use_tools(self, answer: Answer) -> None:
-        drained = await self.checkpoint_before_tools(answer.tool_calls)
-        if not drained:
-            receipts = await self._dispatched(answer.tool_calls)
-            self._keep_results(receipts)
-            await self.checkpoint("post_tool_dispatch")
-
-    async def checkpoint_before_tools(self, calls: Sequence[ToolCall]) -> bool:
-        """`pre_tool_dispatch`: an interrupt closes the batch unrun, then comes in (decision 14)."""
-        if not self.session.stored.mailbox.drain("pre_tool_dispatch")[1]:
-            await self.checkpoint("pre_tool_dispatch")
-            return False
-        with self.session.step():
-            self._keep_results(not_run(calls, INTERRUPTED, now_ms=now_ms()))
-        await self.checkpoint("pre_tool_dispatch", skips_tools=True)
-        return True
+        if await self.checkpoint("pre_tool_dispatch", closing=answer.tool_calls):
+            return
+        self._keep_results(await self._dispatched(answer.tool_calls))
+        if self.session.cancelled:
+            raise Stopped
+        await self.checkpoint("post_tool_dispatch")
 
     async def _dispatched(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         let_through, refused = await self.happenings.before_tools(calls)
-        cancel = asyncio.Event()
-        context = ToolContext(session_id=self.session.id, cancel=cancel, emit=self._heard)
-        work = self._dispatcher.dispatch(let_through, context)
-        try:
-            ran = await self.or_stopped(work)
-        except Stopped:
-            self._keep_results(not_run(calls, "the session was cancelled", now_ms=now_ms()))
-            raise
+        ran = await self._ran(let_through)
         by_id = {receipt.call.id: receipt for receipt in (*ran, *refused)}
         receipts = [by_id[call.id] for call in calls]
         return tuple([await self.happenings.after_tool(r, event_payload(r)) for r in receipts])
+
+    async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
+        """Run the calls; a cancel closes those that are open, each with an honest result."""
+        cancel = asyncio.Event()
+        context = ToolContext(session_id=self.session.id, cancel=cancel, emit=self._heard)
+        work = asyncio.ensure_future(self._dispatcher.dispatch(calls, context))
+        heard = asyncio.ensure_future(self._cancelled())
+        try:
+            await asyncio.wait({work, heard}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                cancel.set()
+            return await work
+        finally:
+            heard.cancel()
+            work.cancel()
 
     def _heard(self, event: str, payload: Payload) -> None:
         """What a tool raises goes to the hooks; what the dispatcher reports is in the receipts."""
@@ -298,15 +302,15 @@ class Run:
             self._keep_results(not_run(calls, LOST, now_ms=now_ms()))
 
     async def _make_room(self) -> None:
-        """Tell providers how full the window is, and compact when it is too full."""
-        use = pressure(self._last_usage, self.model.route, self._window)
-        if use is None:
+        """Tell providers when the window fills up, and compact when it is too full."""
+        window = self._window or self.happenings.window
+        use = pressure(self._last_usage, self.model.route, window)
+        if use is None or use.ratio < self.happenings.threshold:
             return
-        await self.happenings.happen("on_budget_threshold", {**use, "iteration": self.iteration})
-        settings = self._compaction
-        ratio = use["ratio"]
-        if settings is not None and isinstance(ratio, float) and ratio >= settings.at:
-            await self.compact(settings)
+        told = {**msgspec.structs.asdict(use), "iteration": self.iteration}
+        await self.happenings.happen("on_budget_threshold", told)
+        if self._compaction is not None and use.ratio >= self._compaction.at:
+            await self.compact(self._compaction)
 
     async def compact(self, settings: Compaction) -> None:
         """Make the conversation shorter, unless a hook objects."""
