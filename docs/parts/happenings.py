@@ -12,7 +12,8 @@ RAISED: dict[str, str] = {
     "post_tool_use": "for each closed call, whatever its status",
     "pre_agent_turn": "before each request",
     "post_agent_turn": "after the answer and its tools",
-    "on_budget_threshold": "before each request once a model has counted tokens, whatever the ratio",
+    "on_budget_threshold": "before each request while 70 % of the window or more are used; "
+    "less if `refresh_ratio` is lower",
     "on_handoff_emitted": "`td.spawn` handed reminders to a child",
     "worker_spawned": "`td.spawn` started a child",
     "worker_suspended": "a child ended with `suspended`",

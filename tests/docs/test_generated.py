@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from pathlib import Path
+from typing import get_args
+
 from docs import generate
-from docs.parts import tables
+from docs.parts import happenings, loop, tables
+from tidings.agent import run
+from tidings.agent.events import EVENTS
+from tidings.agent.loop import agent_loop
+from tidings.agent.providers.table import TABLE
+from tidings.agent.result import LoopResult, Status
+from tidings.agent.session import Session
 from tidings.core import records, replay
+from tidings.core.seams import DRAINS
 
 
 def test_every_generated_part_is_current() -> None:
@@ -36,3 +47,26 @@ def test_what_stands_between_the_markers_is_replaced() -> None:
 def test_every_record_kind_has_its_words() -> None:
     assert tables.WHEN.keys() == records.KINDS.keys()
     assert tables.CHANGES.keys() == replay._STEPS.keys()
+
+
+def test_every_event_that_the_loop_raises_is_said_to_be_raised_and_no_other() -> None:
+    folder = Path(run.__file__).parent
+    files = [path for path in folder.glob("*.py") if path.name not in ("events.py", "registration.py")]
+    source = "".join(path.read_text() for path in (*files, *folder.glob("tools/*.py")))
+    assert {name for name in EVENTS if f'"{name}"' in source} == happenings.RAISED.keys()
+
+
+def test_the_words_of_the_loop_tables_are_complete() -> None:
+    keys = {f"{row.id}.{key.name}" for row in TABLE.values() for key in row.keys}
+    assert happenings.RULES.keys() == TABLE.keys()
+    assert happenings.KEYS.keys() == keys
+    assert loop.SEAM_WHEN.keys() == DRAINS.keys()
+    assert loop.OPTIONS.keys() == signature(agent_loop).parameters.keys()
+    assert loop.STATUSES.keys() == set(get_args(Status))
+    assert loop.RESULT.keys() == set(LoopResult.__struct_fields__)
+
+
+def test_the_session_page_names_every_public_method() -> None:
+    page = (generate.DOCS / "reference" / "session.md").read_text()
+    names = [name for name in vars(Session) if not name.startswith("_")]
+    assert [name for name in names if name not in page] == []
