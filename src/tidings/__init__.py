@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tidings.agent.loop import agent_loop as agent_loop
     from tidings.agent.loop import llm_call as llm_call
     from tidings.agent.models.choose import model as model
+    from tidings.agent.models.scripted import ScriptedModel as ScriptedModel
+    from tidings.agent.port import ModelError as ModelError
     from tidings.agent.registry import Registry as Registry
     from tidings.agent.registry import clear_reminder_providers as clear_reminder_providers
     from tidings.agent.registry import register_checkpoint_hook as register_checkpoint_hook
@@ -30,11 +32,16 @@ if TYPE_CHECKING:
     from tidings.agent.result import Compaction as Compaction
     from tidings.agent.result import Daemon as Daemon
     from tidings.agent.result import LoopResult as LoopResult
+    from tidings.agent.session import RevokeError as RevokeError
     from tidings.agent.session import Session as Session
     from tidings.agent.subagents import spawn as spawn
     from tidings.agent.subagents import spawn_tool as spawn_tool
+    from tidings.agent.tools.approval import Gate as Gate
+    from tidings.agent.tools.approval import Reply as Reply
     from tidings.agent.tools.function import tool as tool
+    from tidings.agent.tools.rules import Rule as Rule
     from tidings.agent.tools.workspace import workspace_tools as workspace_tools
+    from tidings.core.mailbox import MailboxFullError as MailboxFullError
     from tidings.core.reminder import Reminder as Reminder
     from tidings.core.text import scrub as scrub
     from tidings.core.transcript import Transcript as Transcript
@@ -79,6 +86,14 @@ if TYPE_CHECKING:
     from tidings.shell.transforms import reminder_event as reminder_event
 
 _HOME = {
+    "agent.models.scripted": ("ScriptedModel",),
+    "agent.port": ("ModelError",),
+    "agent.tools.approval": (
+        "Gate",
+        "Reply",
+    ),
+    "agent.tools.rules": ("Rule",),
+    "core.mailbox": ("MailboxFullError",),
     "agent.tools.workspace": ("workspace_tools",),
     "recall.default": (
         "facts_store",
@@ -108,7 +123,7 @@ _HOME = {
         "Daemon",
         "LoopResult",
     ),
-    "agent.session": ("Session",),
+    "agent.session": ("RevokeError", "Session"),
     "agent.subagents": (
         "spawn",
         "spawn_tool",

@@ -328,3 +328,77 @@ def test_a_changing_system_text_on_a_caching_route_is_hinted_at_once() -> None:
     hints = [r.payload for r in log.read(LIFECYCLE_TOPIC) if r.kind.endswith("cache_hint")]
     assert len(hints) == 1
     assert "system text changed" in hints[0]["message"]
+
+
+@pytest.mark.parametrize(
+    "route",
+    ["anthropic/claude-sonnet-4-5", "anthropic/claude-fable-5-2", "openai/gpt-5", "gemini/gemini-2.5-pro"],
+)
+def test_a_forced_turn_shows_the_reminder_and_does_not_end_with_the_models_own_words(route: str) -> None:
+    session = Session("s")
+    model = ScriptedModel(
+        [lambda body: session.remind(body=NEWS, ttl_turns=1) and "done", "ok"], route=route
+    )
+    result = play(model=model, session=session)
+    assert requests_with(model, NEWS) == [2]
+    conversation = model.requests[1].get("messages") or model.requests[1]["contents"]
+    assert conversation[-1]["role"] not in ("assistant", "model")
+    assert "[Not from the user: nobody typed this." in result.transcript.messages[2]["content"]
+
+
+def test_a_hook_may_object_to_finishing_and_says_why() -> None:
+    registry, asked = Registry(), []
+
+    def not_yet(ctx):
+        asked.append(ctx.text)
+        return {"block": True, "reason": "the tests were not run"} if len(asked) == 1 else None
+
+    registry.register_session_hook("pre_finish", not_yet)
+    model = ScriptedModel(["done", "tests run, done"])
+    result = play(model=model, registry=registry)
+    assert (result.status, result.text) == ("done", "tests run, done")
+    assert requests_with(model, "the tests were not run") == [2]
+
+
+def test_a_deny_rule_holds_for_absolute_paths_of_the_workspace_too(tmp_path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "key").write_text("hush")
+    rules = [td.Rule(action="deny", arguments={"path": "secrets/*"}), td.Rule(action="allow")]
+    paths = ["secrets/key", str(tmp_path / "secrets" / "key"), "./secrets/../secrets/key"]
+    model = ScriptedModel([[call("read_file", path=path) for path in paths], "done"])
+    result = play(
+        model=model, tools=td.workspace_tools(tmp_path), approval=td.Gate(rules), workspace=tmp_path
+    )
+    assert [receipt.status for receipt in result.receipts] == ["denied"] * 3
+
+
+def test_a_resumption_that_no_loop_told_yet_survives_the_process() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    session.suspend("waiting for review")
+    session.resume(cause="the review came in")
+    model = ScriptedModel(["done"])
+    play("go on", model=model, session=Session("s", log=log), reminders=None)
+    assert requests_with(model, "waiting for review") == [1]
+    assert Session("s", log=log).stored.resumption is None
+
+
+def test_compaction_may_begin_below_the_first_threshold() -> None:
+    half = Usage(input_tokens=50_000)
+    steps = [Answer(tool_calls=(call("look"),), usage=half, stop="tools"), "summary", "done"]
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look."""
+        return "ok"
+
+    model = ScriptedModel(steps, route=td.Route(name="x", wire="openai_chat", context_window=100_000))
+    play(model=model, tools=[look], compaction=Compaction(at=0.4, keep=2))
+    assert "Summarise the conversation so far" in json.dumps(model.requests[1])
+
+
+def test_a_paused_answer_is_sent_back_as_it_is() -> None:
+    model = ScriptedModel([Answer(text="searching", stop="paused"), "found it"])
+    result = play(model=model)
+    assert (result.status, result.text) == ("done", "found it")
+    assert [m["role"] for m in result.transcript.messages] == ["user", "assistant", "assistant"]

@@ -156,16 +156,11 @@ def test_resuming_without_the_transcript_starts_a_fresh_one_and_tells_the_loop_w
     session.suspend("waiting for review", digest="was renaming parse()")
     session.resume(cause="review came in", input="approved", continue_transcript=False)
     assert session.transcript.messages == []
-    assert session.take_events() == [
-        (
-            "worker_resumed",
-            {
-                "reason": "waiting for review",
-                "suspended_at_turn": 0,
-                "cause": "review came in",
-                "input": "approved",
-                "continue_transcript": False,
-                "digest": "was renaming parse()",
-            },
-        )
-    ]
+    assert session.stored.resumption == {
+        "reason": "waiting for review",
+        "suspended_at_turn": 0,
+        "cause": "review came in",
+        "input": "approved",
+        "continue_transcript": False,
+        "digest": "was renaming parse()",
+    }

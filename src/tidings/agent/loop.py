@@ -7,6 +7,7 @@ tools and passes seams. What happens in an iteration is in `run.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -68,6 +69,7 @@ async def agent_loop(
     approval: Gate | None = None,
     compaction: Compaction | None = None,
     context_window: int | None = None,
+    workspace: Path | str | None = None,
     tool_deadline: float = DEADLINE,
     recall: Recall | None = project_recall,
     on_text: OnText | None = None,
@@ -90,10 +92,17 @@ async def agent_loop(
         system=system,
         compaction=compaction,
         context_window=context_window,
+        workspace=_workspace(workspace, place),
         on_text=on_text,
     )
     with place.listening() as run.news:
         return await _play(run, task, max_iterations, daemon)
+
+
+def _workspace(given: Path | str | None, session: Session) -> Path | None:
+    """The folder that approval rules take paths to be in: the one given, else the session's anchor."""
+    chosen = given or session.anchor
+    return Path(chosen) if chosen else None
 
 
 async def _play(run: Run, task: str | None, most: int, daemon: Daemon | None) -> LoopResult:
@@ -105,6 +114,8 @@ async def _play(run: Run, task: str | None, most: int, daemon: Daemon | None) ->
     except ModelError as failed:
         status, error = "failed", str(failed)
         await run.happenings.happen("session_error", {"error": error, "iteration": run.iteration})
+    if status == "done":
+        await run.happenings.happen("post_finish", {"text": run.text, "iteration": run.iteration})
     await run.checkpoint("loop_exit")
     await run.happenings.happen("session_end", {"status": status, "iterations": run.iteration})
     return run.result(status, error)
@@ -114,6 +125,7 @@ async def _begin(run: Run, task: str | None) -> Status | None:
     """Say what starts; a hook may refuse the task."""
     run.happenings.task = task or ""
     run.close_open_calls()
+    await _resumed(run)
     await run.happenings.handle(run.session.take_events())
     await run.happenings.happen("session_start", {"task": task or "", "iteration": 0})
     if task is None:
@@ -125,6 +137,16 @@ async def _begin(run: Run, task: str | None) -> Status | None:
     with run.session.step():
         run.session.keep(append_message(run.session.transcript, conversation.user(task)))
     return None
+
+
+async def _resumed(run: Run) -> None:
+    """Tell why the session slept and woke; a process that dies here tells it again."""
+    told = run.session.stored.resumption
+    if told is not None:
+        await run.happenings.happen("worker_resumed", told)
+        with run.session.step():
+            run.session.stored = replace(run.session.stored, resumption=None)
+            run.session.note((), (store.changed(run.session.stored),))
 
 
 async def _iterate(run: Run, most: int, daemon: Daemon | None) -> Status:

@@ -114,7 +114,7 @@ class Registry:
         self.providers = tuple(provider for provider in self.providers if provider not in entries)
 
     def clear_reminder_providers(self) -> None:
-        """Forget every custom provider; the canonical ones stay (seed 001, "From a provider")."""
+        """Forget every custom provider; the canonical ones stay."""
         self.providers = ()
 
     def clear_hooks(self) -> None:

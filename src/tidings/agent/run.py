@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -19,7 +20,7 @@ from tidings.agent import conversation, store
 from tidings.agent.budget import SUMMARY_PROMPT, open_calls, pressure, summarised, system_text
 from tidings.agent.events import EVENTS
 from tidings.agent.happenings import Happenings
-from tidings.agent.port import Answer, Model, ToolCall, Usage
+from tidings.agent.port import Answer, Model, Outcome, ToolCall, Usage
 from tidings.agent.result import Compaction, LoopResult, OnText, Status
 from tidings.agent.session import Session
 from tidings.agent.tools.dispatch import Dispatcher
@@ -49,7 +50,14 @@ from tidings.shell.transforms import (
 T = TypeVar("T")
 
 INTERRUPTED = "a reminder or message arrived before the tools started and comes first"
-LOST = "the process ended before this call was closed; it may or may not have run"
+LOST = (
+    "The process ended before this call was closed: it may or may not have run. "
+    "Look at what it would have changed before you call it again."
+)
+CONTINUE = (
+    "[Not from the user: nobody typed this. The loop goes on because something happened; "
+    "see the reminders, then go on or say that you are done.]"
+)
 
 
 class Stopped(Exception):
@@ -91,6 +99,7 @@ class Run:
         system: SystemInput = None,
         compaction: Compaction | None = None,
         context_window: int | None = None,
+        workspace: Path | None = None,
         on_text: OnText | None = None,
     ) -> None:
         self.session = session
@@ -104,6 +113,8 @@ class Run:
         self._system = system
         self._compaction = compaction
         self._window = context_window
+        self._workspace = workspace
+        self._paused = False
         self._on_text = on_text
         self._last_usage = Usage()
         self._system_text: object = None
@@ -156,6 +167,7 @@ class Run:
         if (ended := self.ended()) is not None:
             return ended
         await self._make_room()
+        self._take_the_floor()
         await self.happenings.happen("pre_agent_turn", {"iteration": self.iteration})
         request, answer = await self._ask()
         self._answered(request, answer)
@@ -163,7 +175,15 @@ class Run:
         if answer.tool_calls:
             await self._use_tools(answer)
         await self.happenings.happen("post_agent_turn", self._turn_payload(answer))
-        return None if answer.tool_calls else await self._finish(answer)
+        self._paused = answer.stop == "paused"
+        return None if answer.tool_calls or self._paused else await self._finish(answer)
+
+    def _take_the_floor(self) -> None:
+        """After the model's own last word something must follow it, and say that it is not the user."""
+        messages = self.session.transcript.messages
+        if messages and messages[-1].get("role") == "assistant" and not self._paused:
+            with self.session.step():
+                self.session.keep(append_message(self.session.transcript, conversation.user(CONTINUE)))
 
     def ended(self) -> Status | None:
         """Whether somebody cancelled or suspended the session."""
@@ -180,7 +200,15 @@ class Run:
         if answer.stop == "refused":
             return "blocked"
         drained = await self.checkpoint("iteration_end")
-        return None if drained else self.ended() or "done"
+        if drained:
+            return None
+        if (ended := self.ended()) is not None:
+            return ended
+        objection = await self.happenings.happen("pre_finish", self._turn_payload(answer))
+        if objection is None:
+            return "done"
+        self.session.remind(body=f"The work is not finished: {objection}", ttl_turns=1, origin="pre_finish")
+        return None
 
     async def _ask(self) -> tuple[Request, Answer]:
         transcript = self.session.transcript
@@ -266,7 +294,9 @@ class Run:
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
         cancel = asyncio.Event()
-        context = ToolContext(session_id=self.session.id, cancel=cancel, emit=self._heard)
+        context = ToolContext(
+            session_id=self.session.id, cancel=cancel, emit=self._heard, workspace=self._workspace
+        )
         work = asyncio.ensure_future(self._dispatcher.dispatch(calls, context))
         heard = asyncio.ensure_future(self._cancelled())
         try:
@@ -284,6 +314,8 @@ class Run:
             self.session.emit(event, payload)
 
     def _keep_results(self, receipts: Sequence[Receipt]) -> None:
+        if not receipts:
+            return
         with self.session.step():
             transcript = self.session.transcript
             for receipt in receipts:
@@ -294,21 +326,22 @@ class Run:
 
     def close_open_calls(self) -> None:
         """Give calls that a killed process left open their result, so that the history is valid."""
-        calls = [
-            ToolCall(str(c.get("id")), str(c.get("name")), {})
-            for c in open_calls(self.session.transcript.messages)
-        ]
-        if calls:
-            self._keep_results(not_run(calls, LOST, now_ms=now_ms()))
+        found = open_calls(self.session.transcript.messages)
+        calls = [ToolCall(str(call.get("id")), str(call.get("name")), {}) for call in found]
+        lost = Outcome(text=LOST, ok=False)
+        self._keep_results(
+            [Receipt(call=c, outcome=lost, status="cancelled", started_at_ms=now_ms()) for c in calls]
+        )
 
     async def _make_room(self) -> None:
         """Tell providers when the window fills up, and compact when it is too full."""
         window = self._window or self.happenings.window
         use = pressure(self._last_usage, self.model.route, window)
-        if use is None or use.ratio < self.happenings.threshold:
+        if use is None:
             return
-        told = {**msgspec.structs.asdict(use), "iteration": self.iteration}
-        await self.happenings.happen("on_budget_threshold", told)
+        if use.ratio >= self.happenings.threshold:
+            told = {**msgspec.structs.asdict(use), "iteration": self.iteration}
+            await self.happenings.happen("on_budget_threshold", told)
         if self._compaction is not None and use.ratio >= self._compaction.at:
             await self.compact(self._compaction)
 

@@ -307,9 +307,9 @@ class Session:
                 fresh = Transcript(session_id=self.id, agent_id=self.agent_id)
                 self.keep(fresh)
                 self.note((), (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
-            self.stored = replace(self.stored, suspension=None, issued=())
+            self.stored = replace(self.stored, suspension=None, issued=(), resumption=payload)
             self.note((), (store.changed(self.stored),))
-        self.emit("worker_resumed", payload)
+        self.wake()
 
     def cancel(self) -> None:
         """Ask the loop to stop: it ends at once with status `cancelled`, and closes what is open."""

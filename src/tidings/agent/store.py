@@ -40,6 +40,7 @@ class Stored(msgspec.Struct, frozen=True):
     mailbox: Mailbox = Mailbox()
     issued: tuple[Issued, ...] = ()
     suspension: Suspension | None = None
+    resumption: Payload | None = None
     pressure: str = ""
 
 
@@ -58,6 +59,7 @@ def changed(stored: Stored) -> Change:
     payload: Payload = {
         "issued": [msgspec.to_builtins(entry) for entry in stored.issued],
         "suspension": msgspec.to_builtins(stored.suspension),
+        "resumption": stored.resumption,
         "pressure": stored.pressure,
     }
     return Change("session.state", payload)
@@ -99,6 +101,7 @@ def _read_state(payload: Payload) -> dict[str, object]:
         return {
             "issued": msgspec.convert(payload.get("issued") or (), tuple[Issued, ...]),
             "suspension": msgspec.convert(payload.get("suspension"), Suspension | None),
+            "resumption": msgspec.convert(payload.get("resumption"), dict[str, object] | None),
             "pressure": msgspec.convert(payload.get("pressure", ""), str),
         }
     except msgspec.ValidationError as error:

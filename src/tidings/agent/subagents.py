@@ -14,8 +14,12 @@ from tidings.agent.result import LoopResult
 from tidings.agent.session import Session
 from tidings.agent.tools.function import as_tool
 from tidings.agent.tools.tool import Tool
+from tidings.errors import CallerError
 from tidings.shell.ids import new_id
 from tidings.shell.transforms import receive_handoff
+
+MAX_DEPTH = 8
+"""How many generations of sub-agents there may be."""
 
 _EVENT_OF = {"done": "worker_completed", "cancelled": "worker_cancelled", "suspended": "worker_suspended"}
 
@@ -28,6 +32,8 @@ async def spawn(
     The child writes to the parent's log. Inherited reminders are in it before its first turn.
     """
     name = agent_id or f"{parent.agent_id or parent.id}/{new_id()[-6:]}"
+    if name.count("/") > MAX_DEPTH:
+        raise CallerError(f"sub-agent {name!r} would be more than {MAX_DEPTH} generations deep")
     log = parent.journal.log if parent.journal is not None else None
     child = Session(agent_id=name, log=log)
     with child.step():
@@ -36,7 +42,11 @@ async def spawn(
     told = {"agent_id": name, "session_id": child.id, "task": task}
     parent.emit("on_handoff_emitted", {**told, "reminders": seeded.inherited_count})
     parent.emit("worker_spawned", told)
-    result = await agent_loop(task, session=child, **options)  # type: ignore[arg-type]
+    try:
+        result = await agent_loop(task, session=child, **options)  # type: ignore[arg-type]
+    except Exception as error:
+        parent.emit("worker_failed", {**told, "status": "failed", "error": str(error)})
+        raise
     event = _EVENT_OF.get(result.status, "worker_failed")
     parent.emit(event, {**told, "status": result.status, "error": result.error})
     return result

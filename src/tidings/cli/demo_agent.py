@@ -93,6 +93,7 @@ def play_agent(console: Console) -> None:
                 session=session,
                 registry=_registry(),
                 approval=Gate([Rule(action="allow")]),
+                workspace=root,
             )
         )
     console.print(Text(f"  {result.status} after {result.iterations} iterations: {result.text}"))
