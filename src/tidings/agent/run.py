@@ -26,10 +26,10 @@ from tidings.agent.session import Session
 from tidings.agent.tools.dispatch import Dispatcher
 from tidings.agent.tools.receipt import Receipt, event_payload, not_run
 from tidings.agent.tools.tool import ToolContext
+from tidings.agent.wire_messages import WireMessages
 from tidings.core.compaction import Compactor
 from tidings.core.lifecycle import stamp_turn, warn_once
 from tidings.core.mailbox import Item, UserMessage
-from tidings.core.messages import Message
 from tidings.core.records import Record, record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam
@@ -62,28 +62,6 @@ CONTINUE = (
 
 class Stopped(Exception):
     """The session was cancelled while the loop waited."""
-
-
-class WireMessages:
-    """The conversation in the model's wire form, converted once as it grows.
-
-    A longer conversation begins with the wire form of a shorter one that ended at a request, so that
-    only what came since is converted; after a compaction everything is.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._known: Sequence[Message] = ()
-        self._converted: list[Payload] = []
-
-    def extended(self, messages: Sequence[Message]) -> list[Payload]:
-        """The wire form of `messages`."""
-        count = len(self._known)
-        if count > len(messages) or (count and messages[count - 1] is not self._known[-1]):
-            count, self._converted = 0, []
-        self._converted = [*self._converted, *self._model.wire_messages(messages[count:])]
-        self._known = messages
-        return self._converted
 
 
 class Run:
