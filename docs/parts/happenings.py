@@ -19,7 +19,7 @@ RAISED: dict[str, str] = {
     "worker_suspended": "a child ended with `suspended`",
     "worker_resumed": "at the start of the loop after `session.resume()`",
     "worker_completed": "a child ended with `done`",
-    "worker_failed": "a child ended with any other status",
+    "worker_failed": "a child ended with any other status, or its loop raised",
     "worker_cancelled": "a child ended with `cancelled`",
     "session_start": "each `agent_loop` begins, resumed sessions included",
     "session_end": "each `agent_loop` ends; reminders stay pending for the next one",
@@ -32,6 +32,8 @@ RAISED: dict[str, str] = {
     "file_edited": "`write_file` or `edit_file` changed a file; heard after the batch",
     "session_error": "the model gave no usable answer",
     "session_idle": "after each sleep of a daemon",
+    "pre_finish": "the loop would end with `done`, or a daemon would wait; an objection lets it go on",
+    "post_finish": "the loop ends with `done`; a daemon does not",
     "loop_checkpoint": "a seam let something in",
 }
 """When this version raises an event; the others only come from `session.emit`."""

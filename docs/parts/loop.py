@@ -37,13 +37,14 @@ OPTIONS: dict[str, str] = {
     "approval": "who may let tools run ([Approve tools](../how-to/approve-tools.md))",
     "compaction": "when and how the conversation is shortened; without it never",
     "context_window": "tokens; replaces what the route says",
+    "workspace": "the folder that approval rules take paths to be in; without it the session's `anchor`",
     "tool_deadline": "seconds per tool call, where the tool says nothing else",
     "recall": "what `project_facts` asks; None asks nobody",
     "on_text": "hears text as it streams",
 }
 
 STATUSES: dict[str, str] = {
-    "done": "the model answered without tool calls and nothing was waiting",
+    "done": "the model answered without tool calls, nothing was waiting and no hook objected",
     "budget_exhausted": "`max_iterations` were used",
     "failed": "the model gave no usable answer; `error` says why",
     "cancelled": "`session.cancel()`",
@@ -68,7 +69,7 @@ SESSION_CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
     "mailbox.drained": (("ids",), "a seam let these in, in the same commit as what they became"),
     "mailbox.revoked": (("ids",), "`revoke_reminder`, or `clear` for queued ones"),
     "session.state": (
-        ("issued", "suspension", "pressure"),
+        ("issued", "suspension", "resumption", "pressure"),
         "what the loop keeps beside the transcript, after it changed",
     ),
 }

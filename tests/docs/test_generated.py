@@ -8,7 +8,7 @@ from typing import get_args
 
 from docs import generate
 from docs.parts import happenings, loop, tables
-from tidings.agent import run
+from tidings.agent import run, store
 from tidings.agent.events import EVENTS
 from tidings.agent.loop import agent_loop
 from tidings.agent.providers.table import TABLE
@@ -16,6 +16,7 @@ from tidings.agent.result import LoopResult, Status
 from tidings.agent.session import Session
 from tidings.core import records, replay
 from tidings.core.seams import DRAINS
+from tidings.core.transcript import Transcript
 
 
 def test_every_generated_part_is_current() -> None:
@@ -64,6 +65,11 @@ def test_the_words_of_the_loop_tables_are_complete() -> None:
     assert loop.OPTIONS.keys() == signature(agent_loop).parameters.keys()
     assert loop.STATUSES.keys() == set(get_args(Status))
     assert loop.RESULT.keys() == set(LoopResult.__struct_fields__)
+
+
+def test_the_words_of_the_session_state_name_every_field_of_its_record() -> None:
+    change = store.changed(store.Stored(Transcript(session_id="s1")))
+    assert loop.SESSION_CHANGES[change.kind][0] == tuple(change.payload)
 
 
 def test_the_session_page_names_every_public_method() -> None:

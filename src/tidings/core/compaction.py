@@ -103,12 +103,8 @@ def _check(strategy: str, custom: Compactor | None, keep: object, turn: int | No
 
 def _expired_before(shelf: Shelf, entry: Entry) -> Record:
     reminder = shelf.remaining(entry)
-    return records.expired(
-        reminder,
-        "ttl",
-        ttl_turns_before=reminder.ttl_turns,
-        expired_at_boundary="pre_compact",
-    )
+    about: Payload = {"ttl_turns_before": reminder.ttl_turns, "expired_at_boundary": "pre_compact"}
+    return records.expired(reminder, "ttl", about)
 
 
 def _newest_per_key(shelf: Shelf) -> tuple[Shelf, list[Record]]:

@@ -19,7 +19,7 @@ from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.shelf import Shelf, SlotTakenError
 from tidings.core.table import Entry
-from tidings.core.transcript import Marks, State, Transcript, Withdrawn, event_of
+from tidings.core.transcript import Marks, State, Transcript, Withdrawn, event_of, wrap
 from tidings.errors import CallerError, DiagnosticError, DuplicateReminderError, Problem
 
 _FOREVER = (
@@ -88,7 +88,7 @@ def inject(transcript: Transcript, reminder: Reminder, event_id: str) -> Injecte
         state.agent_id,
         marks,
     )
-    return Injected(Transcript.of(following), reminder, event_id, replaced, warned)
+    return Injected(wrap(following), reminder, event_id, replaced, warned)
 
 
 def _repeated(transcript: Transcript, known: Reminder, again: Reminder, event_id: str) -> Injected:
@@ -211,10 +211,12 @@ class Removed(msgspec.Struct, frozen=True, gc=False):
 
 def clear(transcript: Transcript, selector: Selector) -> Removed:
     """Remove the pending reminders that `selector` matches."""
-    found = _candidates(transcript.state.shelf, selector)
-    if len(found) == 1 and selector.tag is None and (selector.id is None or selector.dedupe_key is None):
-        return remove(transcript, found, "cleared")
-    matching = [entry for entry in found if selector.matches(entry.reminder)]
+    state = transcript.state
+    shelf = state.shelf
+    if not shelf.scopes and selector.tag is None and (selector.id is None or selector.dedupe_key is None):
+        left, gone = shelf.pull(selector.id, selector.dedupe_key)
+        return _removed(transcript, left, gone, "cleared")
+    matching = [e for e in _candidates(shelf, selector) if selector.matches(e.reminder)]
     return remove(transcript, sorted(matching, key=lambda entry: entry.seq), "cleared")
 
 
@@ -237,17 +239,17 @@ def _in_scope(shelf: Shelf, selector: Selector, scope: str | None) -> Sequence[E
 
 def remove(transcript: Transcript, entries: Sequence[Entry], reason: str) -> Removed:
     """Remove these entries of the transcript."""
-    if not entries:
-        return Removed(transcript, transcript.state.shelf)
+    shelf = transcript.state.shelf.change([(entry, None) for entry in entries])
+    return _removed(transcript, shelf, tuple(entries), reason)
+
+
+def _removed(transcript: Transcript, shelf: Shelf, gone: tuple[Entry, ...], reason: str) -> Removed:
     state = transcript.state
-    before = state.shelf
-    if len(entries) == 1:
-        shelf = before.drop(entries[0])
-    else:
-        shelf = before.change([(entry, None) for entry in entries])
+    if not gone:
+        return Removed(transcript, state.shelf)
     marks = state.marks
     if marks.standing:
-        marks = withdraw(marks, (entry.reminder for entry in entries), reason)
+        marks = withdraw(marks, (entry.reminder for entry in gone), reason)
     following = State(
         state.messages,
         shelf,
@@ -257,7 +259,7 @@ def remove(transcript: Transcript, entries: Sequence[Entry], reason: str) -> Rem
         state.agent_id,
         marks,
     )
-    return Removed(Transcript.of(following), before, tuple(entries))
+    return Removed(wrap(following), state.shelf, gone)
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -283,9 +285,8 @@ class Passed(msgspec.Struct, frozen=True):
     @property
     def records(self) -> tuple[Record, ...]:
         """One `expired` (ttl) each."""
-        return tuple(
-            records.expired(entry.reminder, "ttl", expired_at_turn=self.turn) for entry in self.gone
-        )
+        turn: Payload = {"expired_at_turn": self.turn}
+        return tuple([records.expired(entry.reminder, "ttl", turn) for entry in self.gone])
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -100,15 +100,16 @@ def deduped(replaced: tuple[Reminder, ...], by: Reminder) -> Record:
     )
 
 
-def expired(reminder: Reminder, reason: str, **more: object) -> Record:
+def expired(reminder: Reminder, reason: str, more: Payload | None = None) -> Record:
     """A reminder left: `reason` is ttl, compaction or cleared."""
-    payload = {
+    payload: Payload = {
         "reminder_id": reminder.id,
         "reason": reason,
         "dedupe_key": reminder.dedupe_key,
         "tags": list(reminder.tags),
-        **more,
     }
+    if more:
+        payload |= more
     return Record("transcript.reminder.expired", payload)
 
 

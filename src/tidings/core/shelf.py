@@ -90,7 +90,13 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
         Raises:
             SlotTakenError: an entry with its id stands there already.
         """
-        entry = self.entry(seq, reminder, event_id)
+        if reminder.meta is None:
+            ttl, expires = reminder.ttl_turns, None
+            if ttl is not None and reminder.fired_at_turn <= self.horizon:
+                expires = self.passes + (ttl if ttl > 0 else 1)
+            entry = Entry(seq, reminder.id, reminder.dedupe_key, 2, event_id, reminder, expires)
+        else:
+            entry = self.entry(seq, reminder, event_id)
         table, slot, key = self.table, entry.slot, entry.key
         with table.lock:
             if self.newer is not None:
@@ -146,20 +152,35 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             expires = self.passes + (ttl if ttl > 0 else 1)
         return Entry(seq, slot, key, rank, event_id, reminder, expires, event)
 
-    def drop(self, entry: Entry) -> Shelf:
-        """Without `entry`, which must be one of this version: the other hot path."""
+    def pull(self, slot: Slot | None, key: Slot | None) -> tuple[Shelf, tuple[Entry, ...]]:
+        """Without what has this id, or else this key, and what that was: the other hot path."""
         with self.table.lock:
-            if self.newer is not None:
-                self._root()
-            table, age = self._table_to_change(1)
-            table.remove(entry)
-            finite = self.finite if entry.expires is None else self.finite - 1
-            external = self.external - (entry.rank == 0)
-            newer = Shelf(
-                table, self.size - 1, finite, self.passes, self.horizon, self.scopes, external, age
-            )
-            if table is self.table:
-                self.newer, self.undo = newer, ((None, entry),)
+            table = self.table if self.newer is None else self._root()
+            if slot is None:
+                found = table.by_key.get(key or "", ())
+            else:
+                entry = table.by_id.get(slot)
+                found = () if entry is None else (entry,)
+            if len(found) == 1:
+                return self._without(found[0]), found
+            return (self._after(tuple([(old, None) for old in found])) if found else self), found
+
+    def _without(self, entry: Entry) -> Shelf:
+        finite, table, age = self.finite, self.table, self.age_of_table + 1
+        if age > 2 * self.size + 128:
+            table, age = table.copy(), 0
+        del table.by_id[entry.slot]
+        if entry.key is not None:
+            table.forget_key(entry.key, entry)
+        if entry.expires is not None:
+            finite -= 1
+            del table.due[entry.expires][entry.seq]
+        elif entry.held:
+            table.unschedule(entry)
+        external = self.external if entry.rank else self.external - 1
+        newer = Shelf(table, self.size - 1, finite, self.passes, self.horizon, self.scopes, external, age)
+        if table is self.table:
+            self.newer, self.undo = newer, ((None, entry),)
         return newer
 
     def change(self, changes: Iterable[Change]) -> Shelf:
@@ -177,14 +198,30 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             self._root()
             if turn is not None and turn < self.horizon:
                 changes = self._aged_backwards(turn)
-            else:
+            elif any(turn is None or first <= turn for first in self.table.held):
                 changes = self._aged(turn)
+            else:
+                return self._expired(self.horizon if turn is None else turn)
             horizon = self.horizon if turn is None else max(self.horizon, turn)
             shelf = self._after(tuple(changes), passes=self.passes + 1, horizon=horizon)
         expired = tuple(old for old, new in changes if old is not None and new is None)
         waiting = sum(1 for _, new in changes if new is not None and new.held)
         postponed = sum(1 for old, new in changes if _postponed(old, new))
         return Aged(shelf, expired, decremented=shelf.finite - postponed + waiting)
+
+    def _expired(self, horizon: int) -> Aged:
+        """The usual pass: nobody's ttl begins, one bucket is due, the rest is not touched."""
+        due = self.table.due.get(self.passes + 1)
+        gone = () if due is None else tuple(due.values())
+        table, age = self._table_to_change(len(gone))
+        table.expire(self.passes + 1)
+        external = self.external - sum([entry.rank == 0 for entry in gone])
+        left = self.size - len(gone)
+        finite = self.finite - len(gone)
+        newer = Shelf(table, left, finite, self.passes + 1, horizon, self.scopes, external, age)
+        if table is self.table:
+            self.newer, self.undo = newer, tuple([(None, entry) for entry in gone])
+        return Aged(newer, gone, finite)
 
     def _aged(self, turn: int | None) -> list[Change]:
         table, following = self.table, self.passes + 1

@@ -85,11 +85,20 @@ class Table:
         del self.by_id[entry.slot]
         self.unschedule(entry)
         if entry.key is not None:
-            same = self.by_key[entry.key]
-            if len(same) == 1:
-                del self.by_key[entry.key]
-            else:
-                self.by_key[entry.key] = tuple(e for e in same if e is not entry)
+            self.forget_key(entry.key, entry)
+
+    def expire(self, when: int) -> None:
+        """Take out everything that is due at this pass."""
+        for entry in self.due.pop(when, {}).values():
+            del self.by_id[entry.slot]
+            if entry.key is not None:
+                self.forget_key(entry.key, entry)
+
+    def forget_key(self, key: Slot, entry: Entry) -> None:
+        """Take an entry out of the index by key."""
+        same = self.by_key.pop(key)
+        if len(same) > 1:
+            self.by_key[key] = tuple(e for e in same if e is not entry)
 
     def rewrite(self, old: Entry, new: Entry) -> None:
         """Exchange an entry for another with the same id, at its place."""

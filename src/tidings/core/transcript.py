@@ -229,6 +229,13 @@ class Transcript:
 _new = object.__new__
 
 
+def wrap(state: State) -> Transcript:
+    """`Transcript.of`, for the hot paths."""
+    transcript = _new(Transcript)
+    transcript._state = state
+    return transcript
+
+
 def event_of(reminder: Reminder, event_id: str) -> Payload:
     """The transcript event of a reminder, in the shape of seed 001."""
     payload = reminder.to_dict()

@@ -184,21 +184,27 @@ def make_plan(route: Route, found: Candidates) -> Plan:
 def _uniform(route: Route, slot: Slot, kept: Sequence[Reminder], roles: Mapping[str, str]) -> Plan:
     """Every reminder in the same slot, none from outside."""
     bodies = list(map(_body_of, kept))
-    if is_plain("\n".join(bodies)):
-        opening, closing = _FRAMES[slot]
-        if slot in ("system_xml", "system_text"):
-            between = f"{closing}\n\n{opening}"
-            return Plan(system=[f"{opening}{between.join(bodies)}{closing}"], rendered=kept, roles=roles)
+    if slot in ("system_xml", "system_text"):
+        return Plan(system=[_joined(slot, bodies)], rendered=kept, roles=roles)
+    opening, closing = _FRAMES[slot]
+    if is_plain("".join(bodies)):
         texts = [f"{opening}{body}{closing}" for body in bodies]
     else:
         texts = [framed(slot, body) for body in bodies]
-    if slot in ("system_xml", "system_text"):
-        return Plan(system=texts, rendered=kept, roles=roles)
     if slot == "developer":
         return Plan(developer=texts, rendered=kept, roles=roles)
     marked = slot == "cached_block" and route.prompt_caching
     cached = frozenset(range(len(texts))) if marked else frozenset()
     return Plan(blocks=texts, cached=cached, rendered=kept, roles=roles)
+
+
+def _joined(slot: Slot, bodies: list[str]) -> str:
+    """All bodies in their frames, with a blank line between them."""
+    opening, closing = _FRAMES[slot]
+    between = f"{closing}\n\n{opening}"
+    text = between.join(bodies)
+    plain = is_plain(text) if not closing else is_plain("".join(bodies))
+    return f"{opening}{text}{closing}" if plain else "\n\n".join([framed(slot, b) for b in bodies])
 
 
 def _one_by_one(

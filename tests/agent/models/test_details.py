@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.models.vendors import READ, ask, error_of, make
+from tests.agent.models.vendors import READ, ask, body, error_of, make, run
 from tidings.agent import conversation as talk
 from tidings.agent.models.anthropic import AnthropicModel, Blocks
 from tidings.agent.models.failure import clean
@@ -235,8 +235,6 @@ def test_other_servers_are_not_given_the_openai_key(monkeypatch: pytest.MonkeyPa
 def test_a_given_client_is_used_and_left_open() -> None:
     from anthropic import AsyncAnthropic
 
-    from tests.agent.models.vendors import body, run
-
     async def work() -> bool:
         async with AsyncAnthropic(api_key="k", base_url=provider.url) as client:
             model = AnthropicModel("claude-opus-5", client=client)
@@ -261,3 +259,27 @@ def test_errors_are_one_short_line_without_secrets() -> None:
         clean("https://g/v1?key=abc123&alt=sse AIzaSyA1234567890")
         == "https://g/v1?key=[secret]&alt=sse [secret]"
     )
+
+
+def test_a_client_belongs_to_its_event_loop() -> None:
+
+    async def clients() -> tuple[Any, Any]:
+        return model.client(), model.client()
+
+    with FakeProvider() as provider:
+        model = make("openai_chat", provider)
+        first, again = run(clients)
+        other, _ = run(clients)
+    assert first is again
+    assert first is not other
+
+
+def test_thinking_that_got_lost_on_the_way_is_refused() -> None:
+    with FakeProvider(Say(thinking="Hm.", calls=(Call("read", {}, "call_a"),))) as provider:
+        model = make("anthropic", provider)
+        answer = ask(model, HELLO, [READ])
+        forgotten = talk.assistant(Answer(tool_calls=answer.tool_calls), "anthropic")
+        result = talk.tool_result(answer.tool_calls[0], Outcome(text="ok"))
+        error = error_of(model, [*HELLO, forgotten, result])
+    assert error.status == 400
+    assert provider.refused == ["messages.1: the thinking block before call_a is missing"]
