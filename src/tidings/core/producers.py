@@ -9,7 +9,7 @@ field by field, which normalises it or explains it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -182,10 +182,10 @@ _convert = msgspec.convert
 class _Options(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
     """The options as msgspec reads them at once; the defaults of the specification."""
 
-    body: str
+    body: Annotated[str, msgspec.Meta(min_length=1)]
     tags: tuple[str, ...] = ()
     dedupe_key: str | None = None
-    ttl_turns: int | None = None
+    ttl_turns: Annotated[int, msgspec.Meta(ge=1)] | None = None
     preserve_on_compact: bool = False
     propagate: Propagate = "session"
     role_hint: RoleHint = "system"
@@ -212,13 +212,11 @@ def build(
         read = _convert(options, _Options)
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError):
         read, name = _read_slowly(rule, options, id)
-    body, key, tags, ttl = read.body, read.dedupe_key, read.tags, read.ttl_turns
+    body, key, tags = read.body, read.dedupe_key, read.tags
     if (
-        not body
-        or body.isspace()
+        body.isspace()
         or not (body.isascii() or is_unicode(body))
-        or (ttl is not None and ttl < 1)
-        or (key is not None and (not key or key != key.strip() or not (key.isascii() or is_unicode(key))))
+        or (key is not None and key not in _tidy_keys and not _is_tidy(key))
         or (
             tags
             and (type(options["tags"]) in _UNORDERED or (tags not in _tidy_tags and not _are_tidy(tags)))
@@ -226,7 +224,7 @@ def build(
         or (rule.wire_fields and body != body.strip())
     ):
         read, name = _read_slowly(rule, options, id)
-        body, key, tags, ttl = read.body, read.dedupe_key, read.tags, read.ttl_turns
+        body, key, tags = read.body, read.dedupe_key, read.tags
     meta = None
     if rule.trust != "operator" or origin is not None or provider_id is not None:
         meta = meta_for(Provenance(rule.trust, origin, provider_id))
@@ -234,7 +232,7 @@ def build(
         id=name,
         tags=tags,
         dedupe_key=key,
-        ttl_turns=ttl,
+        ttl_turns=read.ttl_turns,
         preserve_on_compact=read.preserve_on_compact,
         propagate=read.propagate,
         role_hint=read.role_hint,
@@ -250,6 +248,20 @@ def ignored_fields(producer: ProducerName, options: Mapping[str, object]) -> tup
     if PRODUCERS[producer].unknown == "reject":
         return ()
     return tuple(sorted(str(name) for name in options if name not in ALL_FIELDS))
+
+
+_tidy_keys: set[str] = set()
+"""Dedupe keys known to need no trimming. Bounded by `_is_tidy`."""
+
+
+def _is_tidy(key: str) -> bool:
+    """Whether the key is trimmed and can be written; remembers if so."""
+    if not key or key != key.strip() or not is_unicode(key):
+        return False
+    if len(_tidy_keys) >= 1024:
+        _tidy_keys.clear()
+    _tidy_keys.add(key)
+    return True
 
 
 _UNORDERED = (set, frozenset)

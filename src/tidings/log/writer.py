@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from threading import Lock
 
@@ -28,6 +28,8 @@ _COMMIT_BYTES = 3 * 4096
 """What even the smallest commit adds to the write-ahead log: a few pages, whole."""
 
 _INSERT = "INSERT INTO records (id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
+_TOGETHER = 32
+_INSERT_MANY = _INSERT + ", (?, ?, ?, ?, ?)" * (_TOGETHER - 1)
 _ADVANCE = "UPDATE topics SET cursor = ?, link = ? WHERE id = ? AND cursor = ? AND link = ?"
 _FIND = "SELECT id, cursor, link FROM topics WHERE name = ?"
 _CREATE = "INSERT INTO topics (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
@@ -131,9 +133,18 @@ class Writer:
         if not self._advance(heads, stacked.heads):
             execute("ROLLBACK")
             return None
-        self.connection.executemany(_INSERT, stacked.rows)
+        self._insert(stacked.rows)
         execute("COMMIT")
         return stacked
+
+    def _insert(self, rows: list[Row]) -> None:
+        """Insert many rows at a time where there are many: a statement costs more than its rows."""
+        whole = len(rows) - len(rows) % _TOGETHER
+        for start in range(0, whole, _TOGETHER):
+            values = chain.from_iterable(rows[start : start + _TOGETHER])
+            self.connection.execute(_INSERT_MANY, tuple(values))
+        if whole < len(rows):
+            self.connection.executemany(_INSERT, rows[whole:])
 
     def _attempt_afresh(self, entries: Sequence[Entry]) -> Stack:
         self._heads.clear()

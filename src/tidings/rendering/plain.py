@@ -12,7 +12,7 @@ import msgspec
 
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
-from tidings.rendering.pieces import Piece, block_list, first_plain_user, joined, open_turn
+from tidings.rendering.pieces import Piece, block_list, first_plain_user, open_turn, piece_text
 
 _SAID = ("role", "type", "content", "parts")
 
@@ -30,7 +30,7 @@ class Plain:
         breakpoints: int = 0,  # noqa: ARG002  this wire has no marks
     ) -> Payload:
         """`prompt`."""
-        paragraphs = [joined(system)] if system else []
+        paragraphs = [text for piece in system if (text := piece_text(piece))]
         paragraphs += developer
         texts = list(blocks)
         index = first_plain_user(messages)
