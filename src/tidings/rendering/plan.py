@@ -199,12 +199,13 @@ def _uniform(route: Route, slot: Slot, kept: Sequence[Reminder], roles: Mapping[
 
 
 def _joined(slot: Slot, bodies: list[str]) -> str:
-    """All bodies in their frames, with a blank line between them."""
+    """All bodies in their frames, with a blank line between them: long texts, so copied once."""
     opening, closing = _FRAMES[slot]
-    between = f"{closing}\n\n{opening}"
-    text = between.join(bodies)
-    plain = is_plain(text) if not closing else is_plain("".join(bodies))
-    return f"{opening}{text}{closing}" if plain else "\n\n".join([framed(slot, b) for b in bodies])
+    framed_ends = [opening + bodies[0], *bodies[1:]]
+    framed_ends[-1] += closing
+    text = f"{closing}\n\n{opening}".join(framed_ends)
+    plain = is_plain("".join(bodies)) if closing else is_plain(text)
+    return text if plain else "\n\n".join([framed(slot, body) for body in bodies])
 
 
 def _one_by_one(
