@@ -1,21 +1,21 @@
 """The error tree, split by whose fault it is. Everything raised on purpose is one of these.
 
-    TidingsError
-    ├── CallerError (ValueError)        the calling code or its input is wrong
-    │   ├── DiagnosticError             a HARN-RMD or HARN-FACT code: .code, .problems
-    │   ├── DuplicateReminderError      the same client-chosen id with different content
-    │   ├── TranscriptError             a stored transcript that cannot be read
-    │   ├── RouteError                  an unknown or contradictory model route
-    │   ├── PlacementError              a placement the route's wire does not allow
-    │   ├── LogUsageError               a bad log address, topic, kind or cursor
-    │   └── … in their own packages: mailbox full, revoke refused, unknown event, bad registration,
-    │         bad reminder options, a tool's arguments, an unknown code to explain, a path to lint
-    ├── ModelError                      a provider gave no usable answer (`tidings.agent.port`)
-    ├── FactsError                      the facts cannot be read or written (`tidings.recall.failure`)
-    ├── LogError (OSError)              the event log cannot keep its promise right now
-    │   ├── LogUnavailableError         read-only, full, locked or closed: nothing was written
-    │   └── LogCorruptError             the hash chain or a record does not verify
-    └── SubscriberLaggedError           a subscriber was too slow: where to resume, what is gone
+TidingsError
+├── CallerError (ValueError)        the calling code or its input is wrong
+│   ├── DiagnosticError             a HARN-RMD or HARN-FACT code: .code, .problems
+│   ├── DuplicateReminderError      the same client-chosen id with different content
+│   ├── TranscriptError             a stored transcript that cannot be read
+│   ├── RouteError                  an unknown or contradictory model route
+│   ├── PlacementError              a placement the route's wire does not allow
+│   ├── LogUsageError               a bad log address, topic, kind or cursor
+│   └── … in their own packages: mailbox full, revoke refused, unknown event, bad registration,
+│         bad reminder options, a tool's arguments, an unknown code to explain, a path to lint
+├── ModelError                      a provider gave no usable answer (`tidings.agent.port`)
+├── FactsError                      the facts cannot be read or written (`tidings.recall.failure`)
+├── LogError (OSError)              the event log cannot keep its promise right now
+│   ├── LogUnavailableError         read-only, full, locked or closed: nothing was written
+│   └── LogCorruptError             the hash chain or a record does not verify
+└── SubscriberLaggedError           a subscriber was too slow: where to resume, what is gone
 """
 
 from __future__ import annotations
