@@ -99,19 +99,23 @@ class Clearing:
 
 
 def _injecting(quick: bool) -> list[Measurement]:
-    found, per_operation = [], {}
+    found, rounds = [], 3 if quick else 25
+    operations = 300 if quick else 4_000
     for size in SIZES if quick else (*SIZES, REPORTED):
-        case = Injecting(size, 300 if quick else 4_000)
-        value, ours, theirs = ratio(case.ours, case.theirs, rounds=3 if quick else 25, setup=case.setup)
-        per_operation[size] = ours / case.operations
-        detail = f"{ours / case.operations * 1e6:.2f} us against {theirs / case.operations * 1e6:.2f} us"
+        case = Injecting(size, operations)
+        value, ours, theirs = ratio(case.ours, case.theirs, rounds=rounds, setup=case.setup)
+        detail = f"{ours / operations * 1e6:.2f} us against {theirs / operations * 1e6:.2f} us"
         target = "" if size == REPORTED else "<= 16"
-        found.append(
-            measurement(f"inject with dedupe, {size:,} pending", value, target=target, detail=detail)
-        )
-    growth = per_operation[10_000] / per_operation[10]
-    found.append(measurement("inject with dedupe, growth from 10 to 10,000", growth, target="<= 2"))
-    return found
+        name = f"inject with dedupe, {size:,} pending"
+        found.append(measurement(name, value, target=target, detail=detail))
+    small, large = Injecting(10, operations), Injecting(10_000, operations)
+
+    def both() -> None:
+        small.setup()
+        large.setup()
+
+    growth, _, _ = ratio(large.ours, small.ours, rounds=rounds, setup=both)
+    return [*found, measurement("inject with dedupe, growth from 10 to 10,000", growth, target="<= 2")]
 
 
 def _clearing(quick: bool) -> list[Measurement]:

@@ -183,6 +183,8 @@ def make_plan(route: Route, found: Candidates) -> Plan:
 
 def _uniform(route: Route, slot: Slot, kept: Sequence[Reminder], roles: Mapping[str, str]) -> Plan:
     """Every reminder in the same slot, none from outside."""
+    if slot == "developer":
+        return Plan(developer=_prefixed(kept), rendered=kept, roles=roles)
     bodies = list(map(_body_of, kept))
     if slot in ("system_xml", "system_text"):
         return Plan(system=[_joined(slot, bodies)], rendered=kept, roles=roles)
@@ -191,11 +193,15 @@ def _uniform(route: Route, slot: Slot, kept: Sequence[Reminder], roles: Mapping[
         texts = [f"{opening}{body}{closing}" for body in bodies]
     else:
         texts = [framed(slot, body) for body in bodies]
-    if slot == "developer":
-        return Plan(developer=texts, rendered=kept, roles=roles)
     marked = slot == "cached_block" and route.prompt_caching
     cached = frozenset(range(len(texts))) if marked else frozenset()
     return Plan(blocks=texts, cached=cached, rendered=kept, roles=roles)
+
+
+def _prefixed(kept: Sequence[Reminder]) -> list[str]:
+    """Each body behind the prefix, which itself needs no escaping."""
+    texts = [f"System reminder:\n{reminder.body}" for reminder in kept]
+    return texts if is_plain("".join(texts)) else [framed("developer", r.body) for r in kept]
 
 
 def _joined(slot: Slot, bodies: list[str]) -> str:
