@@ -11,14 +11,46 @@ import msgspec
 _decode = msgspec.json.Decoder(list[dict[str, object]]).decode
 
 
-class LogRecord(msgspec.Struct, frozen=True, gc=False):
-    """One record: its place in the topic, what happened, and when (milliseconds since 1970)."""
+class LogRecord(msgspec.Struct, frozen=True, gc=False, eq=False):
+    """One record: its place in the topic, what happened, and when (milliseconds since 1970).
+
+    `payload` is a JSON-ready dict; `content` is the same, or still its text: what an append gives
+    back is decoded when somebody looks.
+    """
 
     cursor: int
     topic: str
     kind: str
-    payload: dict[str, object]
+    content: dict[str, object] | str
     occurred_at_ms: int
+
+    @property
+    def payload(self) -> dict[str, object]:
+        """What was appended, as every reader gets it."""
+        content = self.content
+        if isinstance(content, str):
+            (content,) = decode_payloads(content, 1)
+            msgspec.structs.force_setattr(self, "content", content)
+        return content
+
+    def to_dict(self) -> dict[str, object]:
+        """The record as JSON-ready values."""
+        return {
+            "cursor": self.cursor,
+            "topic": self.topic,
+            "kind": self.kind,
+            "payload": self.payload,
+            "occurred_at_ms": self.occurred_at_ms,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LogRecord) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in self.to_dict().items())
+        return f"LogRecord({told})"
 
 
 class Verified(msgspec.Struct, frozen=True):

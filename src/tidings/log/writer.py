@@ -19,7 +19,7 @@ import msgspec
 
 from tidings.errors import LogCorruptError, LogUsageError
 from tidings.log.chain import ORIGIN, Row, row_id, seal
-from tidings.log.entry import Entry, payloads_of
+from tidings.log.entry import Entry
 from tidings.log.failure import closed_error, log_error
 from tidings.log.record import LogRecord
 
@@ -28,7 +28,7 @@ _COMMIT_BYTES = 3 * 4096
 """What even the smallest commit adds to the write-ahead log: a few pages, whole."""
 
 _INSERT = "INSERT INTO records (id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
-_TOGETHER = 32
+_TOGETHER = 50
 _INSERT_MANY = _INSERT + ", (?, ?, ?, ?, ?)" * (_TOGETHER - 1)
 _ADVANCE = "UPDATE topics SET cursor = ?, link = ? WHERE id = ? AND cursor = ? AND link = ?"
 _FIND = "SELECT id, cursor, link FROM topics WHERE name = ?"
@@ -97,13 +97,12 @@ class Writer:
         """
         if not entries:
             return []
-        payloads = payloads_of(entries)
         with self._lock:
             self._check_usable()
             cursors = self._commit(entries)
         return [
-            LogRecord(cursor, entry.topic, entry.kind, payload, entry.occurred_at_ms)
-            for cursor, entry, payload in zip(cursors, entries, payloads, strict=True)
+            LogRecord(cursor, entry.topic, entry.kind, entry.payload, entry.occurred_at_ms)
+            for cursor, entry in zip(cursors, entries, strict=True)
         ]
 
     def close(self) -> None:

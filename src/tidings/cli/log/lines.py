@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-import msgspec
-
 from tidings.core.producers import shorten
 from tidings.diagnostics.visible import visible
 from tidings.log import LogRecord
@@ -19,7 +17,7 @@ _KIND_WIDTH = 36
 
 def as_json(record: LogRecord) -> str:
     """One line of ASCII JSON that holds the whole record."""
-    return json.dumps(msgspec.to_builtins(record))
+    return json.dumps(record.to_dict())
 
 
 def as_line(record: LogRecord) -> str:
