@@ -77,3 +77,15 @@ def test_the_model_can_spawn_with_a_tool_and_gets_the_answer_as_its_result() -> 
     result = play(model=model, tools=[spawner], session=parent, approval=gate)
     assert result.text == "the answer is 42"
     assert [m["content"] for m in result.transcript.messages if m["role"] == "tool"] == ["42"]
+
+
+def test_sub_agents_cannot_spawn_each_other_without_end() -> None:
+    parent = Session("parent")
+    gate = Gate([Rule(action="allow")])
+
+    def deeper() -> dict[str, object]:
+        model = ScriptedModel([call("spawn_agent", task="again"), lambda body: str(body["messages"][-1])])
+        return options(model, tools=[spawn_tool(parent, deeper)], approval=gate)
+
+    result = run(spawn(parent, "begin", deeper()))
+    assert "more than 8 generations deep" in result.text

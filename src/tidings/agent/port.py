@@ -67,7 +67,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelError(TidingsError):
-    """The provider did not give a usable answer; nothing fired (decision 8).
+    """The provider did not give a usable answer; nothing fired and no ttl was spent.
 
     `retryable` says whether the same request may succeed later; `status` is the HTTP status, if any.
     """

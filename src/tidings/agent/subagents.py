@@ -7,6 +7,7 @@ hears how it ended through worker events. `spawn_tool` gives the model the same 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 
 from tidings.agent.loop import agent_loop
 from tidings.agent.port import Outcome
@@ -21,6 +22,7 @@ from tidings.shell.transforms import receive_handoff
 MAX_DEPTH = 8
 """How many generations of sub-agents there may be."""
 
+_depth: ContextVar[int] = ContextVar("tidings_generation", default=0)
 _EVENT_OF = {"done": "worker_completed", "cancelled": "worker_cancelled", "suspended": "worker_suspended"}
 
 
@@ -32,7 +34,8 @@ async def spawn(
     The child writes to the parent's log. Inherited reminders are in it before its first turn.
     """
     name = agent_id or f"{parent.agent_id or parent.id}/{new_id()[-6:]}"
-    if name.count("/") > MAX_DEPTH:
+    depth = _depth.get() + 1
+    if depth > MAX_DEPTH:
         raise CallerError(f"sub-agent {name!r} would be more than {MAX_DEPTH} generations deep")
     log = parent.journal.log if parent.journal is not None else None
     child = Session(agent_id=name, log=log)
@@ -42,11 +45,14 @@ async def spawn(
     told = {"agent_id": name, "session_id": child.id, "task": task}
     parent.emit("on_handoff_emitted", {**told, "reminders": seeded.inherited_count})
     parent.emit("worker_spawned", told)
+    generation = _depth.set(depth)
     try:
         result = await agent_loop(task, session=child, **options)  # type: ignore[arg-type]
     except Exception as error:
         parent.emit("worker_failed", {**told, "status": "failed", "error": str(error)})
         raise
+    finally:
+        _depth.reset(generation)
     event = _EVENT_OF.get(result.status, "worker_failed")
     parent.emit(event, {**told, "status": result.status, "error": result.error})
     return result
