@@ -69,15 +69,23 @@ class Pending(Sequence[Reminder]):
     reminders as they were put, with `outsiders` (how many are external), `invalid` and `withdrawn`.
     """
 
-    __slots__ = ("_listed", "_shelf", "invalid", "outsiders", "stored", "withdrawn")
+    __slots__ = ("_bodies", "_listed", "_shelf", "invalid", "outsiders", "stored", "withdrawn")
 
     def __init__(self, state: State) -> None:
         self._shelf = state.shelf
         self._listed: Listing[Reminder] | None = None
+        self._bodies: list[str] | None = None
         self.outsiders = state.shelf.external
         self.stored = [entry.reminder for entry in state.shelf.entries()]
         self.invalid = tuple(e for _, e in state.others if e.get("kind") == REMINDER_KIND)
         self.withdrawn = state.marks.withdrawn
+
+    @property
+    def bodies(self) -> list[str]:
+        """The bodies in order, listed once: a request that is sent again needs them again."""
+        if self._bodies is None:
+            self._bodies = [reminder.body for reminder in self.stored]
+        return self._bodies
 
     def _list(self) -> Listing[Reminder]:
         if self._listed is None:

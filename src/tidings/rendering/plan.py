@@ -68,7 +68,6 @@ _HAS: dict[str, Callable[[Route], bool]] = {
 }
 
 _hint_of: Callable[[Reminder], RoleHint] = attrgetter("role_hint")
-_body_of: Callable[[Reminder], str] = attrgetter("body")
 
 _FALLBACK = "the route {route} cannot keep role_hint {hint!r}; it is rendered as {shape}"
 _OVER_BUDGET = "external reminders of one request are limited; the older ones wait for the next"
@@ -86,6 +85,7 @@ class Candidates(msgspec.Struct, frozen=True):
     dropped: tuple[Unused, ...]
     withdrawn: tuple[Withdrawn, ...]
     external: bool
+    bodies: list[str]
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def candidates(given: Iterable[object]) -> Candidates:
     """Sort what the caller passed: reminders, their payloads or events; invalid ones drop out."""
     if isinstance(given, Pending):
         invalid = tuple(Unused(invalid_id(event), "invalid") for event in given.invalid)
-        return Candidates(given.stored, invalid, given.withdrawn, given.outsiders > 0)
+        return Candidates(given.stored, invalid, given.withdrawn, given.outsiders > 0, given.bodies)
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise CallerError(f"`reminders` is a list, such as transcript.pending; got {given!r:.80}")
     reminders: list[Reminder] = []
@@ -122,7 +122,7 @@ def candidates(given: Iterable[object]) -> Candidates:
         else:
             reminders.append(reminder)
     external = any(reminder.trust == "external" for reminder in reminders)
-    return Candidates(reminders, tuple(dropped), (), external)
+    return Candidates(reminders, tuple(dropped), (), external, [r.body for r in reminders])
 
 
 def _read(item: object) -> Reminder | None:
@@ -173,7 +173,7 @@ def make_plan(route: Route, found: Candidates) -> Plan:
     if not found.reminders:
         return Plan(roles=roles)
     if len(slots) == 1 and not found.external:
-        plan = _uniform(route, slots.pop(), found.reminders, roles)
+        plan = _uniform(route, slots.pop(), found, roles)
         return msgspec.structs.replace(plan, lost=lost)
     kept, deferred = within_budget(found.reminders)
     plan = _one_by_one(route, kept, rows, roles)
@@ -181,11 +181,9 @@ def make_plan(route: Route, found: Candidates) -> Plan:
     return msgspec.structs.replace(plan, lost=lost, deferred=deferred, warnings=waiting)
 
 
-def _uniform(route: Route, slot: Slot, kept: Sequence[Reminder], roles: Mapping[str, str]) -> Plan:
+def _uniform(route: Route, slot: Slot, found: Candidates, roles: Mapping[str, str]) -> Plan:
     """Every reminder in the same slot, none from outside."""
-    if slot == "developer":
-        return Plan(developer=_prefixed(kept), rendered=kept, roles=roles)
-    bodies = list(map(_body_of, kept))
+    kept, bodies = found.reminders, found.bodies
     if slot in ("system_xml", "system_text"):
         return Plan(system=[_joined(slot, bodies)], rendered=kept, roles=roles)
     opening, closing = _FRAMES[slot]
@@ -193,15 +191,11 @@ def _uniform(route: Route, slot: Slot, kept: Sequence[Reminder], roles: Mapping[
         texts = [f"{opening}{body}{closing}" for body in bodies]
     else:
         texts = [framed(slot, body) for body in bodies]
+    if slot == "developer":
+        return Plan(developer=texts, rendered=kept, roles=roles)
     marked = slot == "cached_block" and route.prompt_caching
     cached = frozenset(range(len(texts))) if marked else frozenset()
     return Plan(blocks=texts, cached=cached, rendered=kept, roles=roles)
-
-
-def _prefixed(kept: Sequence[Reminder]) -> list[str]:
-    """Each body behind the prefix, which itself needs no escaping."""
-    texts = [f"System reminder:\n{reminder.body}" for reminder in kept]
-    return texts if is_plain("".join(texts)) else [framed("developer", r.body) for r in kept]
 
 
 def _joined(slot: Slot, bodies: list[str]) -> str:
