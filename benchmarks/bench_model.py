@@ -62,7 +62,7 @@ def run(quick: bool) -> list[Measurement]:
 
     def gate() -> None:
         for _ in range(number):
-            _encode(build("pipeline", OPTIONS, id="0190abcd", turn=4))
+            _encode(build("pipeline", OPTIONS, "0190abcd", 4))
 
     def bare() -> None:
         for _ in range(number):

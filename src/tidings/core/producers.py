@@ -177,6 +177,11 @@ OPTION_FIELDS = frozenset(field.name for field in FIELDS if not field.wire)
 ALL_FIELDS = frozenset(field.name for field in FIELDS)
 
 _convert = msgspec.convert
+_BRIEF: dict[str, tuple[Source, Trust | None, bool]] = {
+    name: (rule.source, None if rule.trust == "operator" else rule.trust, rule.wire_fields)
+    for name, rule in PRODUCERS.items()
+}
+"""Source, trust (None: the operator's) and wire fields of each producer, for the fast path."""
 
 
 class _Options(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
@@ -194,7 +199,6 @@ class _Options(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, gc=Fals
 def build(
     producer: ProducerName,
     options: Mapping[str, object],
-    *,
     id: str,
     turn: int = 0,
     origin: str | None = None,
@@ -207,11 +211,11 @@ def build(
     Raises:
         DiagnosticError: with every problem, `.code` being the first in field order.
     """
-    rule, name = PRODUCERS[producer], id
+    (source, trust, wired), name = _BRIEF[producer], id
     try:
         read = _convert(options, _Options)
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError):
-        read, name = _read_slowly(rule, options, id)
+        read, name = _read_slowly(PRODUCERS[producer], options, id)
     body, key, tags = read.body, read.dedupe_key, read.tags
     if (
         body.isspace()
@@ -221,13 +225,13 @@ def build(
             tags
             and (type(options["tags"]) in _UNORDERED or (tags not in _tidy_tags and not _are_tidy(tags)))
         )
-        or (rule.wire_fields and body != body.strip())
+        or (wired and body != body.strip())
     ):
-        read, name = _read_slowly(rule, options, id)
+        read, name = _read_slowly(PRODUCERS[producer], options, id)
         body, key, tags = read.body, read.dedupe_key, read.tags
     meta = None
-    if rule.trust != "operator" or origin is not None or provider_id is not None:
-        meta = meta_for(Provenance(rule.trust, origin, provider_id))
+    if trust is not None or origin is not None or provider_id is not None:
+        meta = meta_for(Provenance(trust or "operator", origin, provider_id))
     return Reminder(
         id=name,
         tags=tags,
@@ -236,7 +240,7 @@ def build(
         preserve_on_compact=read.preserve_on_compact,
         propagate=read.propagate,
         role_hint=read.role_hint,
-        source=rule.source,
+        source=source,
         body=body,
         fired_at_turn=turn,
         meta=meta,
