@@ -268,7 +268,7 @@ def _is_tidy(key: str) -> bool:
     return True
 
 
-_UNORDERED = (set, frozenset)
+_UNORDERED = frozenset((set, frozenset))
 _tidy_tags: set[tuple[str, ...]] = set()
 """Tags known to need no trimming: the same few come again and again. Bounded by `_are_tidy`."""
 
