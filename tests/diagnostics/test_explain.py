@@ -43,7 +43,7 @@ Fix: Give it a ttl_turns, or preserve_on_compact=True if it should outlive compa
     td.inject_reminder(transcript, body="The build is red.", tags=["build"], ttl_turns=2)
 
 Severity: warning. Reported at run time and by `tidings lint`.
-Source: seed 001, "Compaction interaction"."""
+Specified under: system reminders, "Compaction interaction"."""
     )
 
 

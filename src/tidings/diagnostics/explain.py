@@ -43,7 +43,7 @@ class Explanation(msgspec.Struct, frozen=True):
             textwrap.indent(known.example.rstrip(), "    "),
             _wrapped(f"Fix: {known.fix}"),
             textwrap.indent(known.fixed.rstrip(), "    "),
-            f"Severity: {known.severity}. Reported {where}.\nSource: {known.section}.",
+            f"Severity: {known.severity}. Reported {where}.\nSpecified under: {known.section}.",
         )
         return "\n\n".join(parts)
 

@@ -35,7 +35,7 @@ td.inject_reminder(transcript, body="src/app.py changed on disk.", ttl_turns=3)
 """,
         severity="error",
         reported_by=("runtime", "lint"),
-        section='seed 001, "From a pipeline"',
+        section='system reminders, "From a pipeline"',
     ),
     Diagnostic(
         code="HARN-RMD-002",
@@ -62,7 +62,7 @@ notification = {
 """,
         severity="error",
         reported_by=("runtime", "lint"),
-        section='seed 001, "From a host bridge"',
+        section='system reminders, "From a host bridge"',
     ),
     Diagnostic(
         code="HARN-RMD-003",
@@ -90,7 +90,7 @@ td.route("openai/gpt-5")
 """,
         severity="warning",
         reported_by=("runtime", "lint"),
-        section='seed 001, "Capability-aware rendering"',
+        section='system reminders, "Capability-aware rendering"',
     ),
     Diagnostic(
         code="HARN-RMD-004",
@@ -112,7 +112,7 @@ td.inject_reminder(transcript, body="The build is red.", tags=["build"], ttl_tur
 """,
         severity="warning",
         reported_by=("runtime", "lint"),
-        section='seed 001, "Compaction interaction"',
+        section='system reminders, "Compaction interaction"',
     ),
     Diagnostic(
         code="HARN-RMD-005",
@@ -136,7 +136,7 @@ td.inject_reminder(
 """,
         severity="error",
         reported_by=("runtime", "lint"),
-        section='seed 001, "Sub-agent propagation"',
+        section='system reminders, "Sub-agent propagation"',
     ),
     Diagnostic(
         code="HARN-RMD-006",
@@ -167,7 +167,7 @@ td.register_reminder_provider(
 """,
         severity="error",
         reported_by=("runtime", "lint"),
-        section='seed 001, "From a provider"',
+        section='system reminders, "From a provider"',
     ),
     Diagnostic(
         code="HARN-RMD-007",
@@ -188,7 +188,7 @@ td.register_reminder_provider(
         "evaluate=check_disk)\n",
         severity="error",
         reported_by=("runtime", "lint"),
-        section='seed 001, "Canonical stdlib providers"',
+        section='system reminders, "Canonical stdlib providers"',
     ),
     Diagnostic(
         code="HARN-RMD-008",
@@ -214,6 +214,6 @@ td.register_session_hook("post_turn", finished)
 """,
         severity="error",
         reported_by=("runtime", "lint"),
-        section='seed 001, "From a hook"',
+        section='system reminders, "From a hook"',
     ),
 )
