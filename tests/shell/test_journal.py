@@ -105,8 +105,7 @@ def test_what_the_bound_cost_is_written_when_the_log_works_again() -> None:
     with td.active_log(log) as journal:
         journal._bound = 2
         log.full = True
-        for _ in range(5):
-            td.inject_reminder(td.Transcript(), body="b", ttl_turns=1)
+        ids = [td.inject_reminder(td.Transcript(), body="b", ttl_turns=1).reminder_id for _ in range(5)]
         assert journal.lost == 3
         log.full = False
         td.inject_reminder(td.Transcript(), body="b", ttl_turns=1)
@@ -115,4 +114,5 @@ def test_what_the_bound_cost_is_written_when_the_log_works_again() -> None:
         "log.gap",
         *["transcript.reminder.injected"] * 3,
     ]
+    assert [record.payload["reminder_id"] for record in records[1:3]] == ids[-2:]
     assert records[0].payload == {"lost": 3, "reason": "disk full: free some space"}

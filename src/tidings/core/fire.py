@@ -11,11 +11,11 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.core import records
-from tidings.core.lifecycle import check_turn, drop_invalid, invalid_id, warn_once
+from tidings.core.lifecycle import check_turn, drop_invalid, warn_once
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Reminder
 from tidings.core.table import Entry
-from tidings.core.transcript import REMINDER_KIND, Marks, Transcript, Withdrawn
+from tidings.core.transcript import Marks, Transcript, Withdrawn
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -165,9 +165,3 @@ class _Effects(msgspec.Struct, frozen=True):
     standing: frozenset[str] = frozenset()
     withdrawn: tuple[Withdrawn, ...] = ()
     warned: frozenset[str] = frozenset()
-
-
-def invalid_events(transcript: Transcript) -> tuple[str, ...]:
-    """The names of the invalid reminder events that stand in the transcript."""
-    others = transcript.state.others
-    return tuple(invalid_id(e) for _, e in others if e.get("kind") == REMINDER_KIND)
