@@ -224,21 +224,6 @@ def test_ids_that_anthropic_gave_itself_stay_as_they_are() -> None:
     assert result["content"] == [{"type": "tool_result", "tool_use_id": odd.id, "content": "ok"}]
 
 
-def test_a_call_that_was_not_run_is_closed_and_blames_nobody() -> None:
-    message = talk.not_run(READ, "the build broke meanwhile.")
-    assert message == {
-        "role": "tool",
-        "tool_call_id": "call_a",
-        "name": "read",
-        "content": message["content"],
-        "is_error": True,
-    }
-    text = str(message["content"])
-    assert text.startswith("Not run: the build broke meanwhile. ")
-    assert "was never started" in text
-    assert "The user did not refuse it" in text
-
-
 def test_an_assistant_message_holds_only_what_there_is() -> None:
     assert talk.assistant(Answer(text="Hi"), "gemini") == {"role": "assistant", "content": "Hi"}
     native: Payload = {"role": "model", "parts": [{"text": "Hi"}]}
@@ -315,8 +300,6 @@ def rounds(draw: st.DrawFn) -> list[list[Message]]:
 
 
 def _result(draw: st.DrawFn, call: ToolCall) -> Payload:
-    if draw(st.booleans()):
-        return talk.not_run(call, draw(texts))
     return talk.tool_result(call, Outcome(text=draw(st.text(max_size=5)), ok=draw(st.booleans())))
 
 

@@ -47,25 +47,12 @@ def assistant(answer: Answer, wire: Wire) -> Payload:
 
 def tool_result(call: ToolCall, outcome: Outcome) -> Payload:
     """What the tool gave for `call`."""
-    return _tool(call, outcome.text, is_error=not outcome.ok)
-
-
-def not_run(call: ToolCall, reason: str) -> Payload:
-    """The result of a call that was skipped: not run, why, and not by the user's will (decision 14)."""
-    text = (
-        f"Not run: {reason.strip().rstrip('.')}. The tool {call.name} was never started, so nothing has "
-        "changed. The user did not refuse it: call it again if it still makes sense."
-    )
-    return _tool(call, text, is_error=True)
-
-
-def _tool(call: ToolCall, text: str, *, is_error: bool) -> Payload:
     return {
         "role": "tool",
         "tool_call_id": call.id,
         "name": call.name,
-        "content": text,
-        "is_error": is_error,
+        "content": outcome.text,
+        "is_error": not outcome.ok,
     }
 
 
