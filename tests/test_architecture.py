@@ -18,6 +18,8 @@ LAYERS = [
     {"recall"},
     {"agent"},
     {"diagnostics"},
+    {"bridge"},
+    {"acp"},
     {"cli"},
     {"testing"},
 ]

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tidings.agent.result import Compaction as Compaction
     from tidings.agent.result import Daemon as Daemon
     from tidings.agent.result import LoopResult as LoopResult
-    from tidings.agent.session import RevokeError as RevokeError
     from tidings.agent.session import Session as Session
     from tidings.agent.subagents import spawn as spawn
     from tidings.agent.subagents import spawn_tool as spawn_tool
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from tidings.agent.tools.rules import Rule as Rule
     from tidings.agent.tools.workspace import workspace_tools as workspace_tools
     from tidings.core.mailbox import MailboxFullError as MailboxFullError
+    from tidings.core.mailbox import RevokeError as RevokeError
     from tidings.core.reminder import Reminder as Reminder
     from tidings.core.text import scrub as scrub
     from tidings.core.transcript import Transcript as Transcript
@@ -93,7 +93,7 @@ _HOME = {
         "Reply",
     ),
     "agent.tools.rules": ("Rule",),
-    "core.mailbox": ("MailboxFullError",),
+    "core.mailbox": ("MailboxFullError", "RevokeError"),
     "agent.tools.workspace": ("workspace_tools",),
     "recall.default": (
         "facts_store",
@@ -123,7 +123,7 @@ _HOME = {
         "Daemon",
         "LoopResult",
     ),
-    "agent.session": ("RevokeError", "Session"),
+    "agent.session": ("Session",),
     "agent.subagents": (
         "spawn",
         "spawn_tool",

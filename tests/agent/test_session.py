@@ -7,7 +7,8 @@ import threading
 import pytest
 
 import tidings as td
-from tidings.agent.session import RevokeError, Session
+from tidings.agent.session import Session
+from tidings.core.mailbox import RevokeError
 from tidings.core.records import LIFECYCLE_TOPIC
 
 

@@ -21,7 +21,7 @@ from tidings.agent import store
 from tidings.agent.store import Stored, Suspension
 from tidings.core import inherit, lifecycle, records
 from tidings.core.lifecycle import Selector
-from tidings.core.mailbox import Item, UserMessage
+from tidings.core.mailbox import Item, RevokeError, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
@@ -44,15 +44,6 @@ class Reminded(msgspec.Struct, frozen=True):
 
     reminder_id: str
     deduped_count: int
-
-
-class RevokeError(CallerError):
-    """A reminder that cannot be revoked: `reason` is already_delivered or unknown_reminder_id."""
-
-    def __init__(self, reminder_id: str, reason: str) -> None:
-        self.reminder_id = reminder_id
-        self.reason = reason
-        super().__init__(f"reminder {reminder_id!r} cannot be revoked: {reason}")
 
 
 class Session:

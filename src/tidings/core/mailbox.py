@@ -29,6 +29,15 @@ class MailboxFullError(CallerError):
     """The mailbox holds as much as it may; nothing that was accepted is lost."""
 
 
+class RevokeError(CallerError):
+    """A reminder that cannot be revoked: `reason` is already_delivered or unknown_reminder_id."""
+
+    def __init__(self, reminder_id: str, reason: str) -> None:
+        self.reminder_id = reminder_id
+        self.reason = reason
+        super().__init__(f"reminder {reminder_id!r} cannot be revoked: {reason}")
+
+
 class UserMessage(msgspec.Struct, frozen=True):
     """A user's words, sent while the agent works."""
 
