@@ -26,6 +26,7 @@ from tidings.bridge.rpc import (
 from tidings.core.mailbox import MailboxFullError, RevokeError
 from tidings.core.producers import shown
 from tidings.core.reminder import Payload
+from tidings.core.seams import read_mode
 from tidings.errors import CallerError, DiagnosticError, DuplicateReminderError, TidingsError
 
 
@@ -132,10 +133,9 @@ def _named(call: Call) -> str | None:
         return None
 
 
-def _mode(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise RpcError(INVALID_PARAMS, f"`mode` must be a string; got {shown(value)}", {"code": "HARN-RMD-002"})
+def _mode(value: object, context: str) -> str | None:
+    """The mode as it was given; only text can be one."""
+    return value if value is None or isinstance(value, str) else read_mode(value, context)[0]
 
 
 def _operate(operation: Operation, target: Target, call: Call, origin: str | None) -> Payload:
@@ -143,11 +143,12 @@ def _operate(operation: Operation, target: Target, call: Call, origin: str | Non
     match operation:
         case "inject_reminder":
             options, mode = read.reminder_of(params, call.method)
-            accepted = target.remind(options, mode=_mode(mode), origin=origin)
+            accepted = target.remind(options, mode=_mode(mode, call.method), origin=origin)
             return {"reminderId": accepted.reminder_id, "dedupedCount": accepted.deduped_count}
         case "inject":
             words, chosen = read.words_of(params), read.message_id_of(params)
-            return {"messageId": target.inject(words, mode=_mode(params.get("mode")), id=chosen)}
+            mode = _mode(params.get("mode"), call.method)
+            return {"messageId": target.inject(words, mode=mode, id=chosen)}
         case "pending_injections":
             return target.pending_injections()
         case "revoke_reminder":
