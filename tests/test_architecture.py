@@ -19,7 +19,7 @@ LAYERS = [
     {"agent"},
     {"diagnostics"},
     {"bridge"},
-    {"acp"},
+    {"acp", "mcp"},
     {"cli"},
     {"testing"},
 ]
