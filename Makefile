@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types bench golden docs clean
+.PHONY: help run test check lint types bench golden interop docs clean gen-protocol-artifacts
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -41,5 +41,11 @@ golden: $(READY) ## write the golden wire files and generated docs anew (then re
 	$(BIN)/python -m tests.rendering.golden --write
 	$(BIN)/python -m docs.generate --write
 
+interop: $(READY) ## install real ACP clients and agents into .interop and test with them (needs npm)
+	$(BIN)/python -m tests.interop
+
+gen-protocol-artifacts: $(READY) ## write spec/protocol-artifacts from the code: JSON Schemas and TypeScript
+	$(BIN)/python -m spec.generate --write
+
 clean: ## remove everything that make created
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .interop benchmarks/results

@@ -17,7 +17,7 @@ import msgspec
 
 from benchmarks.measure import Measurement
 
-NAMES = ("core", "model", "render", "log", "loop", "recall", "import")
+NAMES = ("core", "model", "render", "log", "loop", "recall", "acp", "import")
 RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 

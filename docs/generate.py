@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from docs.parts import cli, dependencies, happenings, loop, names, recall, tables, wires
+from docs.parts import cli, dependencies, happenings, interop, lines, loop, names, recall, tables, wires
 
 DOCS = Path(__file__).parent
 MARK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
@@ -25,6 +25,17 @@ PARTS: dict[str, Callable[[], str]] = {
     "seed-body": wires.seed_body,
     "append-only-body": wires.append_only_body,
     "routes": wires.route_table,
+    "wire-initialize": lines.initialize,
+    "wire-methods": lines.methods,
+    "wire-inject": lines.inject,
+    "wire-older": lines.older,
+    "wire-queue": lines.queue,
+    "wire-refusals": lines.refusals,
+    "wire-errors": lines.errors,
+    "wire-updates": lines.updates,
+    "wire-sources": lines.sources,
+    "wire-phases": lines.phases,
+    "wire-carried": lines.carried,
     "record-kinds": tables.record_kinds,
     "change-kinds": tables.change_kinds,
     "diagnostics": tables.diagnostics,
@@ -42,6 +53,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "provider-keys": happenings.provider_keys,
     "fact-fields": recall.fact_fields,
     "fact-codes": recall.fact_codes,
+    "interop-versions": interop.interop_versions,
+    "interop-results": interop.interop_results,
     "api": names.api,
     "errors": names.error_attributes,
     "error-tree": names.error_tree,

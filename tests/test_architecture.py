@@ -19,18 +19,27 @@ LAYERS = [
     {"agent"},
     {"diagnostics"},
     {"bridge"},
-    {"acp", "mcp"},
+    {"acp", "mcp", "memory", "watchers"},
     {"cli"},
     {"testing"},
 ]
-"""Each layer may import the ones above it, and itself."""
+"""Each layer may import the ones above it; packages beside each other never do."""
 
 PURE = ("core", "rendering")
 IMPURE_MODULES = {
     "asyncio", "contextvars", "datetime", "logging", "os", "random", "secrets", "socket", "sqlite3",
     "subprocess", "sys", "time", "uuid",
 }  # fmt: skip
-HEAVY_MODULES = {"pydantic", "mcp", "acp", "numpy", "typer", "rich", "starlette", "uvicorn"}
+HEAVY_MODULES = {"pydantic", "mcp", "mcp_types", "acp", "numpy", "typer", "rich", "starlette", "uvicorn"}
+ADAPTERS = {
+    "acp": {"acp", "pydantic"},
+    "mcp": {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn"},
+    "memory": {"numpy"},
+    "watchers": {"starlette", "uvicorn"},
+    "cli": HEAVY_MODULES,
+    "testing": {"mcp", "mcp_types"},
+}
+"""The heavy parts that each adapter may import."""
 MAX_LINES = 400
 
 FILES = sorted(SRC.rglob("*.py"))
@@ -67,7 +76,8 @@ def test_imports_point_upward(path: Path) -> None:
     for line, name in imports(path):
         parts = name.split(".")
         if parts[0] == "tidings" and len(parts) > 1:
-            assert layer_of(parts[1]) <= layer_of(home), f"{path}:{line} imports {name}"
+            above = layer_of(parts[1]) < layer_of(home)
+            assert above or parts[1] == home, f"{path}:{line} imports {name}"
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if package(p) in PURE], ids=label)
@@ -79,10 +89,10 @@ def test_the_pure_packages_read_no_clock_no_chance_and_no_surroundings(path: Pat
     assert not [node for node in ast.walk(tree) if isinstance(node, awaits)]
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if package(p) != "cli"], ids=label)
+@pytest.mark.parametrize("path", FILES, ids=label)
 def test_heavy_parts_stay_in_their_adapters(path: Path) -> None:
     used = {name.split(".")[0] for _, name in imports(path)}
-    assert used & HEAVY_MODULES == set()
+    assert used & HEAVY_MODULES <= ADAPTERS.get(package(path), set())
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)

@@ -15,10 +15,14 @@ import typer
 from tidings.cli.lazy import lazy_app
 
 COMMANDS: dict[str, str] = {
+    "acp": "tidings.cli.acp:app",
+    "acp-proxy": "tidings.cli.acp_proxy:app",
+    "bridge": "tidings.cli.bridge:app",
     "demo": "tidings.cli.demo:demo",
     "explain": "tidings.cli.explain:app",
     "lint": "tidings.cli.lint:app",
     "log": "tidings.cli.log:app",
+    "remind": "tidings.cli.remind:app",
     "version": "tidings.cli.version:app",
 }
 """Each command and its home, `module:name`, in the order of `tidings --help`."""

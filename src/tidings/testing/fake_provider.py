@@ -2,7 +2,8 @@
 
 It answers each request with the next step of its script and keeps what it received. Requests that
 the vendors refuse get the vendor's kind of 400, and use up no step, so that an illegal request fails
-a test. Standard library only; it holds no secrets: keys are never kept.
+a test. What a client asks beside its work (a title, a suggestion) may be answered outside the script.
+Standard library only; it holds no secrets: keys are never kept.
 """
 
 from __future__ import annotations
@@ -55,13 +56,16 @@ class Received(msgspec.Struct, kw_only=True):
 class FakeProvider:
     """Serves `steps`, one per request, inside a `with` block.
 
-    `url` is for the Anthropic and Gemini SDKs, `openai_url` for OpenAI's. Leaving the block raises
-    what went wrong inside the server, if anything did.
+    `url` is for the Anthropic and Gemini SDKs, `openai_url` for OpenAI's. A request for which `aside`
+    gives a step is answered by it, unchecked, and kept in `asides`. Leaving the block raises what went
+    wrong inside the server, if anything did.
     """
 
-    def __init__(self, *steps: Step) -> None:
+    def __init__(self, *steps: Step, aside: Callable[[Received], Step | None] | None = None) -> None:
         self.steps: deque[Step] = deque(steps)
         self.requests: list[Received] = []
+        self.asides: list[Received] = []
+        self._aside = aside
         self.refused: list[str] = []
         self._speakers = {wire: make() for wire, make in _SPEAKERS.items()}
         self._failures: list[BaseException] = []
@@ -80,7 +84,7 @@ class FakeProvider:
 
     @property
     def bodies(self) -> list[Payload]:
-        """The bodies of all requests, legal or not."""
+        """The bodies of all requests, legal or not, without the asides."""
         return [request.body for request in self.requests]
 
     def add(self, *steps: Step) -> None:
@@ -109,10 +113,12 @@ class FakeProvider:
     def receive(self, request: Received, *, keys: Set[str]) -> tuple[Speaker, Step, int]:
         """Keep the request; what to do about it, and its number."""
         speaker = self._speakers[request.wire]
+        beside = None if self._aside is None else self._aside(request)
         with self._lock:
-            self.requests.append(request)
-            step = self._step(speaker, request, keys)
-            return speaker, step, len(self.requests)
+            kept = self.requests if beside is None else self.asides
+            kept.append(request)
+            step = beside or self._step(speaker, request, keys)
+            return speaker, step, len(self.requests) + len(self.asides)
 
     def _step(self, speaker: Speaker, request: Received, keys: Set[str]) -> Step:
         if not keys & set(speaker.key_headers):

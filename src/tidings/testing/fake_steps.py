@@ -29,10 +29,11 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Gate:
-    """Holds an answer back until `open()`, or until the client has gone."""
+    """Holds an answer back until `open()`, or until the client has gone; gives up after `deadline` s."""
 
-    def __init__(self) -> None:
+    def __init__(self, deadline: float = DEADLINE) -> None:
         self.reached = Event()
+        self._deadline = deadline
         self._changed = Condition()
         self._opened = False
         self._left = False
@@ -49,16 +50,19 @@ class Gate:
         Raises:
             TimeoutError: nothing happened within the deadline.
         """
+        connection.settimeout(self._deadline)
         Thread(target=self._watch, args=(connection,), daemon=True).start()
         self.reached.set()
         with self._changed:
-            if not self._changed.wait_for(lambda: self._opened or self._left, DEADLINE):
-                raise TimeoutError(f"a gate was neither opened nor left within {DEADLINE:g} s")
+            if not self._changed.wait_for(lambda: self._opened or self._left, self._deadline):
+                raise TimeoutError(f"a gate was neither opened nor left within {self._deadline:g} s")
             return self._opened
 
     def _watch(self, connection: socket) -> None:
         try:
             gone = connection.recv(1, MSG_PEEK) == b""
+        except TimeoutError:  # the client did nothing at all: `hold` gives up by itself
+            return
         except OSError:  # closed under our hands: that is the news
             gone = True
         with self._changed:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
+from socket import socketpair
 from typing import Any
 
 import pytest
 
 from tidings.agent.port import Usage
-from tidings.testing.fake_provider import Call, FakeProvider, Refuse, Say
+from tidings.testing.fake_provider import Call, FakeProvider, Gate, Received, Refuse, Say
 
 PATHS = {
     "anthropic": "/v1/messages",
@@ -232,3 +233,23 @@ def test_what_breaks_inside_the_fake_is_raised_when_it_is_left() -> None:
     hung_up = pytest.raises((http.client.HTTPException, ConnectionError))
     with pytest.raises(AttributeError), FakeProvider(odd) as provider, hung_up:
         post(provider, PATHS["openai_chat"], body, {"authorization": "k"})
+
+
+def test_what_is_asked_beside_the_work_is_answered_outside_the_script_and_kept_apart() -> None:
+    def title(request: Received) -> Say | None:
+        return None if request.body.get("tools") else Say(text="A title")
+
+    key = {"authorization": "k"}
+    beside = {"model": "m", "messages": [user(), ANSWER]}
+    work = {"model": "m", "messages": [user()], "tools": [{"type": "function"}]}
+    with FakeProvider(Say(text="An answer"), aside=title) as provider:
+        answers = [post(provider, PATHS["openai_chat"], body, key)[1] for body in (beside, work)]
+    assert [each["choices"][0]["message"]["content"] for each in answers] == ["A title", "An answer"]
+    assert [each["id"] for each in answers] == ["chatcmpl-1", "chatcmpl-2"]
+    assert ([each.body for each in provider.asides], provider.bodies) == ([beside], [work])
+
+
+def test_a_gate_gives_up_after_its_own_deadline() -> None:
+    ours, theirs = socketpair()
+    with ours, theirs, pytest.raises(TimeoutError, match=r"within 0\.05 s"):
+        Gate(0.05).hold(ours)

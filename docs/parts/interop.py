@@ -1,0 +1,54 @@
+"""What the last `make interop` gave, from `tests/interop/results.json`: for interop.md."""
+
+from __future__ import annotations
+
+import msgspec
+
+from docs.parts.markdown import table
+from tests.interop.results import RESULTS, Results, Row
+
+PARTS: dict[str, str] = {
+    "baseline": "The real agents without us",
+    "sdk_client": "The npm SDK's client, talking to `tidings acp`",
+    "acpx": "The acpx command line client",
+    "interposer": "`tidings acp-proxy` before a real agent",
+    "host": "`tidings.acp.Host` with a real agent, and with `tidings acp`",
+}
+"""The parts of the run, in the order in which they are told."""
+
+WORDS = {"passed": "yes", "failed": "**no**", "skipped": "not run"}
+
+
+def last_run() -> Results:
+    """What the last whole run gave."""
+    return msgspec.json.decode(RESULTS.read_bytes(), type=Results)
+
+
+def interop_versions(results: Results | None = None) -> str:
+    """What was installed, or why not."""
+    results = results or last_run()
+    rows = [(f"`{each.name}`", each.version, each.problem or "installed") for each in results.packages]
+    ours = ("Python", results.python, results.system)
+    return table(("package", "version", ""), [ours, *rows])
+
+
+def interop_results(results: Results | None = None) -> str:
+    """A table for each part: behaviour by peer; below it what was not run, and why."""
+    rows = (results or last_run()).rows
+    parts = [*PARTS, *sorted({row.part for row in rows} - PARTS.keys())]
+    return "\n\n".join(_part(name, [row for row in rows if row.part == name]) for name in parts)
+
+
+def _part(name: str, rows: list[Row]) -> str:
+    title = f"### {PARTS.get(name, name)}"
+    if not rows:
+        return f"{title}\n\nNot run."
+    peers = list(dict.fromkeys(row.peer for row in rows))
+    cells = {(row.behaviour, row.peer): WORDS[row.outcome] for row in rows}
+    lines = [
+        (behaviour, *(cells.get((behaviour, peer), "") for peer in peers))
+        for behaviour in dict.fromkeys(row.behaviour for row in rows)
+    ]
+    told = [f"- Not run with {row.peer}: {row.behaviour}. {row.note}." for row in rows if row.note]
+    blocks = [title, table(("behaviour", *peers), lines), "\n".join(told)]
+    return "\n\n".join(block for block in blocks if block)

@@ -1,0 +1,90 @@
+"""A session's news in the form that an ACP client can take (decision 32).
+
+A client that advertised reminders gets the updates of seed 004 as they are. To every other one the news of
+reminders comes inside `_meta.harn.reminders` of the next ordinary update of that session, and what is left
+when a prompt ends comes with its answer: strict clients choke on updates that they do not know.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from tidings.bridge.rpc import INTERNAL_ERROR, RpcError
+from tidings.bridge.served.peer import Peer, PeerGoneError
+from tidings.core.reminder import Payload
+
+WAITING = 1_000
+"""How much news of a session's reminders waits for an update; beyond it the oldest is lost, and noted."""
+
+
+class AcpOutlet:
+    """Where the sessions of one ACP connection speak; `dropped` hears how much of a session's news was."""
+
+    def __init__(self, peer: Peer, *, waiting: int = WAITING) -> None:
+        self._peer = peer
+        self._bound = waiting
+        self._waiting: dict[str, deque[Payload]] = {}
+        self._lost: dict[str, int] = {}
+        self.takes_updates = False
+        self.dropped: Callable[[str, int], None] = _ignore
+
+    def update(self, session_id: str, update: Payload) -> None:
+        """Send an ordinary update, with the news that waits for one."""
+        self.replay(session_id, with_news(update, self.news(session_id)))
+
+    def replay(self, session_id: str, update: Payload) -> None:
+        """Send an update of the past: no news is put on it."""
+        self._peer.notify("session/update", {"sessionId": session_id, "update": update})
+
+    def reminder(self, session_id: str, update: Payload) -> None:
+        """Send the news of a reminder, or keep it for the next update."""
+        if self.takes_updates:
+            self.replay(session_id, update)
+            return
+        waiting = self._waiting.setdefault(session_id, deque())
+        waiting.append(_copy(update))
+        if len(waiting) > self._bound:
+            waiting.popleft()
+            self._lost[session_id] = self._lost.get(session_id, 0) + 1
+
+    def news(self, session_id: str) -> Sequence[Payload]:
+        """What waits for an update of this session; it waits no longer."""
+        lost = self._lost.pop(session_id, 0)
+        if lost:
+            self.dropped(session_id, lost)
+        return tuple(self._waiting.pop(session_id, ()))
+
+    async def ask(self, method: str, params: Payload) -> object:
+        """Ask the client.
+
+        Raises:
+            RpcError: its error, or that it is gone.
+        """
+        try:
+            return await self._peer.ask(method, params)
+        except PeerGoneError as error:
+            raise RpcError(INTERNAL_ERROR, str(error)) from error
+
+
+def with_news(holder: Payload, news: Sequence[Payload]) -> Payload:
+    """`holder` with `news` under `_meta.harn`: a list, and by itself when it is one thing only."""
+    if not news:
+        return holder
+    told: Payload = {"reminders": list(news)}
+    if len(news) == 1:
+        told["reminder"] = news[0]
+    meta = holder.get("_meta")
+    return {**holder, "_meta": {**(meta if isinstance(meta, Mapping) else {}), "harn": told}}
+
+
+def _copy(update: Payload) -> Payload:
+    """The form for `_meta`: what the update itself carries there."""
+    meta = update.get("_meta")
+    harn = meta.get("harn") if isinstance(meta, Mapping) else None
+    copy = harn.get("reminder") if isinstance(harn, Mapping) else None
+    return dict(copy) if isinstance(copy, Mapping) else update
+
+
+def _ignore(_session_id: str, _count: int) -> None:
+    """Nobody wants to hear of it."""

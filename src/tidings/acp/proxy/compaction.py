@@ -1,0 +1,42 @@
+"""What a compaction of the agent means for the reminders it was shown. Pure.
+
+The agent's own history was shortened, ours is only the list of what stands there. Ttls count down as at any
+compaction (decision 4); what stood and is not preserved ends; what is preserved no longer stands, so it
+goes out again. Reminders that were not shown yet, or are under way, are left alone.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.core import records
+from tidings.core.records import Record
+from tidings.core.reminder import Payload
+from tidings.core.transcript import Transcript
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """The transcript after the agent's compaction, and what to write in the log."""
+
+    transcript: Transcript
+    records: tuple[Record, ...]
+
+
+def compacted(transcript: Transcript, under_way: frozenset[str]) -> Forgotten:
+    """Apply a compaction that the agent finished."""
+    state = transcript.state
+    aged = state.shelf.age(transcript.turn)
+    boundary: Payload = {"expired_at_boundary": "pre_compact", "expired_at_turn": transcript.turn}
+    written = [records.expired(entry.reminder, "ttl", boundary) for entry in aged.expired]
+    stood = state.marks.standing - under_way
+    forgotten = [
+        entry
+        for entry in aged.shelf.entries()
+        if entry.reminder.id in stood and not entry.reminder.preserve_on_compact
+    ]
+    told: Payload = {"expired_at_turn": transcript.turn}
+    written += [records.expired(entry.reminder, "compaction", told) for entry in forgotten]
+    marks = replace(state.marks, standing=state.marks.standing & under_way, withdrawn=())
+    shelf = aged.shelf.change([(entry, None) for entry in forgotten])
+    return Forgotten(Transcript.of(replace(state, shelf=shelf, marks=marks)), tuple(written))

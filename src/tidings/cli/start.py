@@ -1,0 +1,40 @@
+"""The entry point of the console script: straight to the interposer, or on to the whole command line.
+
+An editor waits for `tidings acp-proxy` to start, so that it takes a way of its own past Typer. Everything
+else, also its `--help`, goes to `main`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+FAST = "acp-proxy"
+_WRONG_QUESTION = 2
+
+
+def run() -> None:
+    """Run the command line."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == [FAST] and not _asks_for_help(arguments[1:]):
+        sys.exit(proxy(arguments[1:]))
+    from tidings.cli.main import run as run_main
+
+    run_main()
+
+
+def proxy(arguments: list[str]) -> int:
+    """Run the interposer; gives the exit code."""
+    from tidings.acp.proxy.options import read_options
+    from tidings.acp.proxy.run import run as run_proxy
+    from tidings.errors import TidingsError
+
+    try:
+        return run_proxy(read_options(arguments))
+    except TidingsError as error:
+        print(f"tidings: {error}", file=sys.stderr)
+        return _WRONG_QUESTION
+
+
+def _asks_for_help(arguments: list[str]) -> bool:
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "-h" in own or "--help" in own

@@ -1,0 +1,269 @@
+"""One client over a pair of pipes: the streams that the SDK's `Server.run(read, write)` wants, on asyncio itself.
+
+The SDK's own stdio transport passes every message through two threads; this one does not, and lets a
+notification be written as one line without building the SDK's models (`Pipe.send`). The SDK hands the pipe of
+a message to handlers as `ctx.request`, which is how the emitter finds it. Called by `emit.serve`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from tidings.bridge import rpc
+from tidings.bridge.rpc import LONGEST_LINE, Call, Id, Malformed, RpcError
+from tidings.core.reminder import Payload
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+MOST_SILENCED = 1_000
+"""How many ids of ended requests are remembered, so that nothing more is written for them."""
+
+
+class _Sink(asyncio.Protocol):
+    """Follows whether the other side reads, and whether it is still there."""
+
+    def __init__(self) -> None:
+        self.open = True
+        self._free = asyncio.Event()
+        self._free.set()
+
+    def pause_writing(self) -> None:
+        self._free.clear()
+
+    def resume_writing(self) -> None:
+        self._free.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self.open = False
+        self._free.set()
+
+    async def free(self) -> None:
+        await self._free.wait()
+
+
+class Pipe:
+    """What one client is told, and hears from us. `reader` and `writer` are for `Server.run`."""
+
+    def __init__(
+        self,
+        lines: asyncio.StreamReader,
+        source: asyncio.BaseTransport,
+        transport: asyncio.WriteTransport,
+        sink: _Sink,
+    ) -> None:
+        self.reader = Reader(self, lines)
+        self.writer = Writer(self)
+        self._source = source
+        self._transport = transport
+        self._sink = sink
+        self._silenced: dict[Id, None] = {}
+        self._owed: set[Id] = set()
+        self._paid = asyncio.Event()
+
+    async def send(self, method: str, params: Payload) -> None:
+        """Write a notification; waits while the client does not read.
+
+        Raises:
+            anyio.BrokenResourceError: nobody is there any more.
+        """
+        await self.write(rpc.call_line(method, params))
+
+    async def write(self, line: bytes) -> None:
+        """Write one line; waits while the client does not read.
+
+        Raises:
+            anyio.BrokenResourceError: nobody is there any more.
+        """
+        sink = self._sink
+        if not sink.open or self._transport.is_closing():
+            raise anyio.BrokenResourceError
+        self._transport.write(line)
+        await sink.free()
+        if not sink.open:
+            raise anyio.BrokenResourceError
+
+    def silence(self, id: Id) -> None:
+        """Write no answer to the request `id`: its end was told in another way."""
+        self._silenced[id] = None
+        if len(self._silenced) > MOST_SILENCED:
+            del self._silenced[next(iter(self._silenced))]
+
+    def owe(self, id: Id) -> None:
+        """The answer to the request `id` is about to be written: `settled` waits for it."""
+        self._owed.add(id)
+
+    def takes_answer(self, id: Id) -> bool:
+        """Note that the request `id` is answered; gives whether the answer is to be written."""
+        self._owed.discard(id)
+        self._paid.set()
+        return id not in self._silenced or self._silenced.pop(id) is not None
+
+    async def settled(self) -> None:
+        """Wait until no answer is owed; bring your own deadline."""
+        while self._owed:
+            self._paid.clear()
+            await self._paid.wait()
+
+    async def flush(self) -> None:
+        """Wait until everything was taken by the other side; bring your own deadline."""
+        await self._sink.free()
+
+    def end_input(self) -> None:
+        """Read no more: the server behaves as if the client had left."""
+        self._source.close()
+
+    def close(self) -> None:
+        """Let go of the pipes; what was not taken is lost."""
+        self._source.close()
+        if self._sink.open and not self._transport.is_closing():
+            self._transport.abort()
+
+
+class Reader:
+    """The client's messages, one a line; what is none is answered and skipped."""
+
+    def __init__(self, pipe: Pipe, lines: asyncio.StreamReader) -> None:
+        self._pipe = pipe
+        self._lines = lines
+        self._closed = False
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message.
+
+        Raises:
+            anyio.EndOfStream: the client has left.
+        """
+        while True:
+            line = await self._line()
+            if not line:
+                raise anyio.EndOfStream
+            if line.isspace():
+                continue
+            try:
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            except ValidationError as error:
+                await self._refuse(line)
+                return error
+            return SessionMessage(message, ServerMessageMetadata(request_context=self._pipe))
+
+    async def _line(self) -> bytes:
+        if self._closed:
+            raise anyio.ClosedResourceError
+        try:
+            return await self._lines.readuntil(b"\n")
+        except asyncio.IncompleteReadError as end:
+            return end.partial
+        except asyncio.LimitOverrunError as overrun:
+            return await self._skip(overrun.consumed)
+
+    async def _skip(self, read: int) -> bytes:
+        """Leave out a line that is too long; gives an empty one, after the refusal was written."""
+        while True:
+            await self._lines.readexactly(read)
+            try:
+                await self._lines.readuntil(b"\n")
+                break
+            except asyncio.LimitOverrunError as overrun:
+                read = overrun.consumed
+            except asyncio.IncompleteReadError:
+                return b""
+        text = f"a message may have {LONGEST_LINE} bytes; this one has more"
+        await self._pipe.write(rpc.error_line(None, RpcError(rpc.INVALID_REQUEST, text)))
+        return b"\n"
+
+    async def _refuse(self, line: bytes) -> None:
+        found = rpc.read(line)
+        if isinstance(found, Malformed):
+            await self._pipe.write(rpc.error_line(found.id, found.error))
+        elif isinstance(found, Call) and found.wants_reply:
+            text = (
+                "not a JSON-RPC 2.0 message: it needs `jsonrpc`, `method` and an `id` that is text or whole"
+            )
+            await self._pipe.write(rpc.error_line(found.id, RpcError(rpc.INVALID_REQUEST, text)))
+
+    async def aclose(self) -> None:
+        """No more is read."""
+        self._closed = True
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Writer:
+    """What the SDK writes, one message a line."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        self._pipe = pipe
+        self._closed = False
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Write `item`; waits while the client does not read.
+
+        Raises:
+            anyio.BrokenResourceError: nobody is there any more.
+            anyio.ClosedResourceError: this stream was closed.
+        """
+        if self._closed:
+            raise anyio.ClosedResourceError
+        message = item.message
+        if isinstance(message, (JSONRPCResponse, JSONRPCError)) and not self._pipe.takes_answer(message.id):
+            return
+        await self._pipe.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+    async def aclose(self) -> None:
+        """No more is written."""
+        self._closed = True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def are_pipes(*descriptors: int) -> bool:
+    """Whether all can be made non-blocking without harm: pipes and sockets, no terminal and no file."""
+    return all(_is_pipe(os.fstat(one).st_mode) for one in descriptors)
+
+
+def _is_pipe(mode: int) -> bool:
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+async def open_pipe(source: int, sink: int) -> Pipe:
+    """A pipe over two descriptors, which it owns from now on."""
+    loop = asyncio.get_running_loop()
+    lines = asyncio.StreamReader(limit=LONGEST_LINE)
+    source_transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(lines), os.fdopen(source, "rb", 0)
+    )
+    transport, protocol = await loop.connect_write_pipe(_Sink, os.fdopen(sink, "wb", 0))
+    transport.set_write_buffer_limits(high=0)  # one message per writer waits, however slow the client
+    return Pipe(lines, source_transport, transport, protocol)

@@ -1,0 +1,42 @@
+"""The page of interop results says what failed and what was not run, as plainly as what passed."""
+
+from __future__ import annotations
+
+from docs.parts.interop import interop_results, interop_versions
+from tests.interop.install import Package
+from tests.interop.results import Results, Row
+
+RESULTS = Results(
+    system="Linux x86_64",
+    python="3.11.7",
+    packages=[Package(name="a", version="1.0"), Package(name="b", version="2.0", problem="npm exited 1")],
+    rows=[
+        Row(part="host", peer="a", behaviour="works", outcome="passed"),
+        Row(part="host", peer="b", behaviour="works", outcome="skipped", note="b is not installed"),
+        Row(part="host", peer="a", behaviour="works well", outcome="failed"),
+    ],
+)
+
+
+def test_a_package_that_could_not_be_had_is_named_with_the_reason() -> None:
+    assert interop_versions(RESULTS).splitlines()[2:] == [
+        "| Python | 3.11.7 | Linux x86_64 |",
+        "| `a` | 1.0 | installed |",
+        "| `b` | 2.0 | npm exited 1 |",
+    ]
+
+
+def test_each_behaviour_has_a_row_each_peer_a_column_and_each_gap_its_reason() -> None:
+    *_, host = interop_results(RESULTS).split("### ")
+    assert host.splitlines()[2:] == [
+        "| behaviour | a | b |",
+        "| --- | --- | --- |",
+        "| works | yes | not run |",
+        "| works well | **no** |  |",
+        "",
+        "- Not run with b: works. b is not installed.",
+    ]
+
+
+def test_a_part_that_was_not_run_at_all_says_so() -> None:
+    assert interop_results(RESULTS).startswith("### The real agents without us\n\nNot run.")
