@@ -25,7 +25,7 @@ SEAM_WHEN: dict[str, str] = {
 OPTIONS: dict[str, str] = {
     "task": "the user's words; None goes on with what the session holds",
     "system": "the system prompt: a string, or the parts that `render` takes",
-    "model": "a name ([Models](models.md)) or anything with the three methods of the port",
+    "model": "a name ([Models](models.md)), or a model of your own, which stays open",
     "tools": "tools, or plain functions ([Tools](tools.md))",
     "session": "the session to work in; without it a new one is made from the next two options",
     "session_id": "the id of the session to open; used when `session` is not given",
@@ -45,6 +45,7 @@ OPTIONS: dict[str, str] = {
 
 STATUSES: dict[str, str] = {
     "done": "the model answered without tool calls, nothing was waiting and no hook objected",
+    "cut_short": "the last answer was cut off by the output limit; `error` says what to do",
     "budget_exhausted": "`max_iterations` were used",
     "failed": "the model gave no usable answer; `error` says why",
     "cancelled": "`session.cancel()`",
@@ -61,7 +62,7 @@ RESULT: dict[str, str] = {
     "receipts": "one per tool call of this run, in order ([Tools](tools.md#receipts))",
     "usage": "tokens of all answers, summaries included, as the vendor counted them",
     "undelivered": "what still waits in the mailbox, as rows of `pending_injections`",
-    "error": "why it failed, else None",
+    "error": "why it failed or was cut short, else None",
 }
 
 SESSION_CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
