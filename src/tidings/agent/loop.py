@@ -42,14 +42,16 @@ def project_recall(
     max_facts: int,
     min_confidence: float,
     kind_filter: Sequence[str] | None,
+    root: str | None = None,
 ) -> object:
-    """What `project_facts` asks by default: the facts of the current project."""
+    """What `project_facts` asks by default: the facts of the project in `root`, else the current one."""
     return recall_facts(
         query,
         namespace=namespace,
         max_facts=max_facts,
         min_confidence=min_confidence,
         kind_filter=kind_filter or (),
+        root=root,
     )
 
 
