@@ -8,7 +8,7 @@ from typing import get_args
 from docs.parts.markdown import code, table
 from tidings.agent.loop import agent_loop
 from tidings.agent.result import LoopResult, Status
-from tidings.core.seams import DRAINS, MODES
+from tidings.core.seams import DRAINS, MODES, NEEDS, Mode, Seam
 
 SEAM_WHEN: dict[str, str] = {
     "iteration_start": "before each request, and before compaction",
@@ -66,7 +66,7 @@ RESULT: dict[str, str] = {
 }
 
 SESSION_CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
-    "mailbox.queued": (("item",), "`remind` or `inject`: mode, and the whole reminder or message"),
+    "mailbox.queued": (("item",), "`remind` or `inject`: mode, grants, and the whole reminder or message"),
     "mailbox.drained": (("ids",), "a seam let these in, in the same commit as what they became"),
     "mailbox.revoked": (("ids",), "`revoke_reminder`, or `clear` for queued ones"),
     "session.state": (
@@ -78,11 +78,14 @@ SESSION_CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
 
 def seams() -> str:
     """Seams against modes, and when each seam is passed."""
-    rows = [
-        (f"`{seam}`", *("yes" if mode in drained else "" for mode in MODES), SEAM_WHEN[seam])
-        for seam, drained in DRAINS.items()
-    ]
+    rows = [(f"`{seam}`", *(_taken(seam, mode) for mode in MODES), SEAM_WHEN[seam]) for seam in DRAINS]
     return table(("seam", *(f"`{mode}`" for mode in MODES), "passed when"), rows)
+
+
+def _taken(seam: Seam, mode: Mode) -> str:
+    if mode not in DRAINS[seam]:
+        return ""
+    return f"yes; external ones by the grant `{NEEDS[seam]}`" if seam in NEEDS else "yes"
 
 
 def options() -> str:

@@ -11,6 +11,10 @@ from tidings.agent.session import RevokeError, Session
 from tidings.core.records import LIFECYCLE_TOPIC
 
 
+def restricted(log) -> list:
+    return [r for r in log.read(LIFECYCLE_TOPIC) if r.kind == "transcript.reminder.restricted"]
+
+
 def kinds(log) -> list[str]:
     return [r.kind.removeprefix("transcript.reminder.") for r in log.read(LIFECYCLE_TOPIC)]
 
@@ -79,7 +83,11 @@ def test_an_external_interrupt_is_lowered_unless_granted() -> None:
         "finish_step",
         "interrupt_immediate",
     ]
-    assert kinds(log) == ["restricted", "queued", "queued"]
+    assert kinds(log) == ["restricted", "queued", "restricted", "queued"]
+    assert [(r.payload["field"], r.payload["asked"], r.payload["given"]) for r in restricted(log)] == [
+        ("mode", "interrupt_immediate", "finish_step"),
+        ("wake_idle", True, False),
+    ]
 
 
 def test_clearing_reaches_pending_and_queued_reminders() -> None:

@@ -25,9 +25,9 @@ from tidings.core.mailbox import Item, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import Mode, Seam, read_mode
+from tidings.core.seams import Seam, read_mode
 from tidings.core.transcript import Transcript
-from tidings.core.trust import admit
+from tidings.core.trust import admit, admit_mode
 from tidings.errors import CallerError, DuplicateReminderError
 from tidings.shell.ids import new_id
 from tidings.shell.journal import Journal, active_journal, current_journal, together, write
@@ -151,9 +151,8 @@ class Session:
                 return Reminded(known, 0)
             admitted = admit(reminder, grants)
             noted = [*admitted.records, *_about(reminder, former, ignored_fields(producer, given))]
-            if reminder.trust == "external" and delivery == "interrupt_immediate":
-                delivery = self._without_interrupt(admitted.reminder, grants, noted)
-            return self._queue(Item(delivery, admitted.reminder), noted)
+            way = admit_mode(admitted.reminder, delivery, grants)
+            return self._queue(Item(way.mode, admitted.reminder, way.grants), [*noted, *way.records])
 
     def _known(self, reminder: Reminder) -> str | None:
         """The id, when the same reminder was accepted before (decision 6)."""
@@ -166,22 +165,6 @@ class Session:
         if replace(waiting, fired_at_turn=0) != replace(reminder, fired_at_turn=0):
             raise DuplicateReminderError(reminder.id, ("content",))
         return reminder.id
-
-    def _without_interrupt(self, reminder: Reminder, grants: frozenset[str], noted: list[Record]) -> Mode:
-        if "interrupt_immediate" in grants:
-            return "interrupt_immediate"
-        noted.append(
-            records.record(
-                "restricted",
-                reminder_id=reminder.id,
-                field="mode",
-                asked="interrupt_immediate",
-                given="finish_step",
-                origin=reminder.provenance.origin,
-                trust=reminder.trust,
-            )
-        )
-        return "finish_step"
 
     def _queue(self, item: Item, noted: Sequence[Record]) -> Reminded:
         reminder = item.what

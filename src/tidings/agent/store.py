@@ -110,7 +110,8 @@ def _read_state(payload: Payload) -> dict[str, object]:
 
 def _item_to_dict(item: Item) -> Payload:
     if isinstance(item.what, Reminder):
-        return {"mode": item.mode, "reminder": item.what.to_dict()}
+        granted: Payload = {"grants": list(item.grants)} if item.grants else {}
+        return {"mode": item.mode, "reminder": item.what.to_dict(), **granted}
     return {"mode": item.mode, "message": msgspec.to_builtins(item.what)}
 
 
@@ -120,9 +121,10 @@ def _read_item(stored: object) -> Item:
         mode, _ = read_mode(fields.get("mode"), "mailbox")
         if "message" in fields:
             return Item(mode, msgspec.convert(fields["message"], UserMessage))
+        grants = msgspec.convert(fields.get("grants") or (), tuple[str, ...])
     except msgspec.ValidationError as error:
         raise TranscriptError(f"`mailbox.queued` cannot be read: {error}") from error
     reminder = read_payload(fields.get("reminder"))
     if reminder is None:
         raise TranscriptError(f"`mailbox.queued` holds no valid reminder: {stored!r:.80}")
-    return Item(mode, reminder)
+    return Item(mode, reminder, grants)

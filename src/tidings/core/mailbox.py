@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import DRAINS, Mode, Seam
+from tidings.core.seams import DRAINS, Mode, Seam, drains
 from tidings.errors import CallerError
 
 CAPACITY = 1_000
@@ -37,15 +37,21 @@ class UserMessage(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing that waits, and how it wants to be let in."""
+    """One thing that waits, how it wants to be let in, and the grants of an external sender."""
 
     mode: Mode
     what: Reminder | UserMessage
+    grants: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """The reminder's or message's id."""
         return self.what.id
+
+    def enters(self, seam: Seam) -> bool:
+        """Whether `seam` lets it in."""
+        external = isinstance(self.what, Reminder) and self.what.trust == "external"
+        return drains(seam, self.mode, self.grants if external else None)
 
 
 class Mailbox(msgspec.Struct, frozen=True):
@@ -69,11 +75,11 @@ class Mailbox(msgspec.Struct, frozen=True):
 
     def drain(self, seam: Seam) -> tuple[Mailbox, tuple[Item, ...]]:
         """Without what `seam` lets in, and that: mode by mode, first come first served."""
-        modes = DRAINS[seam]
-        taken = tuple(item for mode in modes for item in self.items if item.mode == mode)
-        if not taken:
+        entering = [item for item in self.items if item.enters(seam)]
+        if not entering:
             return self, ()
-        left = tuple(item for item in self.items if item.mode not in modes)
+        taken = tuple(item for mode in DRAINS[seam] for item in entering if item.mode == mode)
+        left = tuple(item for item in self.items if not item.enters(seam))
         gone = tuple(item.id for item in taken)
         return replace(self, items=left, delivered=_last(self.delivered + gone)), taken
 
