@@ -42,7 +42,7 @@ DRAINS: dict[Seam, tuple[Mode, ...]] = {
 }
 
 NEEDS: dict[Seam, str] = {"daemon_idle_pre": "wake_idle", "daemon_idle_post": "wake_idle"}
-"""The grant without which a seam lets no external reminder in: here it would wake the agent (decision 21)."""
+"""The grant without which a seam lets no external reminder in: it would wake the agent (decision 21)."""
 
 DEFAULT_MODE: Mode = "finish_step"
 _FORMER = "wait_for_completion"

@@ -1,8 +1,8 @@
 """Trust: what a reminder may claim, by who sent it (decision 21). Pure.
 
 The receiving adapter sets the tier; `admit` lowers what the tier may not have and cuts what is too
-long, `admit_mode` lowers how it wants to be let in; both say so in `restricted` records. A grant is the user's word that one origin may keep a
-power. `LIMITS` and `POWERS` are data.
+long, `admit_mode` lowers how it wants to be let in; both say so in `restricted` records. A grant is
+the user's word that one origin may keep a power. `LIMITS` and `POWERS` are data.
 """
 
 from __future__ import annotations
