@@ -360,16 +360,18 @@ def test_a_hook_may_object_to_finishing_and_says_why() -> None:
     assert requests_with(model, "the tests were not run") == [2]
 
 
-def test_a_deny_rule_holds_for_absolute_paths_of_the_workspace_too(tmp_path) -> None:
+def test_a_deny_rule_holds_for_every_spelling_of_a_path_of_the_workspace(tmp_path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "key").write_text("hush")
-    rules = [td.Rule(action="deny", arguments={"path": "secrets/*"}), td.Rule(action="allow")]
-    paths = ["secrets/key", str(tmp_path / "secrets" / "key"), "./secrets/../secrets/key"]
-    model = ScriptedModel([[call("read_file", path=path) for path in paths], "done"])
-    result = play(
-        model=model, tools=td.workspace_tools(tmp_path), approval=td.Gate(rules), workspace=tmp_path
-    )
-    assert [receipt.status for receipt in result.receipts] == ["denied"] * 3
+    (tmp_path / "alias").symlink_to("secrets")
+    paths = ["secrets/key", str(tmp_path / "secrets" / "key"), "./secrets/../secrets/key", "alias/key"]
+    for pattern in ("secrets/*", f"{tmp_path}/secrets/*"):
+        rules = [td.Rule(action="deny", arguments={"path": pattern}), td.Rule(action="allow")]
+        model = ScriptedModel([[call("read_file", path=path) for path in paths], "done"])
+        result = play(
+            model=model, tools=td.workspace_tools(tmp_path), approval=td.Gate(rules), workspace=tmp_path
+        )
+        assert [receipt.status for receipt in result.receipts] == ["denied"] * 4
 
 
 def test_a_resumption_that_no_loop_told_yet_survives_the_process() -> None:

@@ -19,7 +19,6 @@ from tidings.errors import DiagnosticError
 from tidings.recall.fact import FIELDS
 from tidings.recall.question import PREDICATE
 
-
 LINTED = [diagnostic for diagnostic in CATALOGUE if "lint" in diagnostic.reported_by]
 FACTS = [diagnostic for diagnostic in CATALOGUE if diagnostic.code.startswith("HARN-FACT")]
 

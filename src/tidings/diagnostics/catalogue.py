@@ -2,7 +2,8 @@
 
 Data only: `explain`, the linter's reports and the docs read it, nothing here decides anything. The
 eight HARN-RMD codes are seed 001's and stand in `harn.py`, the HARN-FACT codes in `facts.py`; the TDG
-codes are the linter's own and stand in `own.py`. Tests run every example: the bad one triggers its code, the fixed one does not.
+codes are the linter's own and stand in `own.py`. Tests run every example: the bad one triggers its
+code, the fixed one does not.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ FACTS: tuple[Diagnostic, ...] = (
         'facts, "Fields"',
         title="unknown key or wrong shape of a fact",
         meaning=(
-            "`store_fact` was given a key that does not exist, a `schema`, `namespace` or `tags` that cannot "
-            "be read, or something that is no mapping. Nothing was stored."
+            "`store_fact` was given a key that does not exist, a `schema`, `namespace` or `tags` that "
+            "cannot be read, or something that is no mapping. Nothing was stored."
         ),
         example="""\
 td.store_fact(kind="decision", claim="Releases are cut on Mondays.", confidence=0.9, tag="release")
@@ -109,8 +109,8 @@ td.store_fact(
         'facts, "Fields"',
         title="provenance that is no JSON object",
         meaning=(
-            "`provenance` says who asserted the fact, as an object of your own shape. It is something else, "
-            "or holds what JSON cannot write, or is nested more than 32 deep. Nothing was stored."
+            "`provenance` says who asserted the fact, as an object of your own shape. It is something "
+            "else, or holds what JSON cannot write, or is nested more than 32 deep. Nothing was stored."
         ),
         example="""\
 td.store_fact(kind="claim", claim="The API is stable.", confidence=0.6, provenance="planner")
