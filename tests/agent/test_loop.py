@@ -399,6 +399,35 @@ def test_compaction_may_begin_below_the_first_threshold() -> None:
     assert "Summarise the conversation so far" in json.dumps(model.requests[1])
 
 
+@pytest.mark.parametrize("ttl", [1, None])
+def test_a_reminder_waits_while_a_paused_answer_has_the_last_word(ttl: int | None) -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+
+    def paused(body: object) -> Answer:
+        session.remind(body=NEWS, id="news", ttl_turns=ttl)
+        return Answer(text="searching", stop="paused")
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look."""
+        return "ok"
+
+    model = ScriptedModel([paused, call("look"), "found it"], route="anthropic/claude-fable-5-2")
+    play(model=model, tools=[look], session=session)
+    assert [body["messages"][-1]["role"] for body in model.requests] == ["user", "assistant", "system"]
+    assert requests_with(model, NEWS) == [3]
+    told = [(r.kind.rpartition(".")[2], r.payload) for r in log.read(LIFECYCLE_TOPIC)]
+    lived = [
+        (kind, p.get("turn_number") or p.get("expired_at_turn"))
+        for kind, p in told
+        if p.get("reminder_id") == "news" and kind != "warning"
+    ]
+    ended = [("expired", 3)] if ttl else []
+    assert lived == [("queued", None), ("injected", None), ("fired", 3), *ended]
+    assert td.replay(log, "s") == session.transcript
+
+
 def test_a_paused_answer_is_sent_back_as_it_is() -> None:
     model = ScriptedModel([Answer(text="searching", stop="paused"), "found it"])
     result = play(model=model)

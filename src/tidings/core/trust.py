@@ -19,7 +19,7 @@ LIMITS: dict[Trust, int] = {"operator": 256 * 1024, "host": 32 * 1024, "external
 """The longest body of each tier, in bytes of UTF-8."""
 
 REQUEST_BUDGET = 16 * 1024
-"""How many bytes of external bodies one request may carry; the rest waits for the next."""
+"""How many bytes of external text one request may carry, as rendered; the rest waits for the next."""
 
 POWERS = ("propagate_all", "preserve_on_compact", "interrupt_immediate", "wake_idle")
 """What an external origin has only by grant."""
