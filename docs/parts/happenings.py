@@ -58,7 +58,7 @@ KEYS: dict[str, str] = {
     "idle_nudge.seconds": "the same; wins when both are given",
     "project_facts.namespace": "which facts; replaces `scope`",
     "project_facts.scope": "`project/facts`, `workspace/facts` or `user/facts`",
-    "project_facts.root": "accepted, and not used by the loop's own recall",
+    "project_facts.root": "the folder whose `.tidings/facts.db` is asked; the current one unless given",
     "project_facts.max_facts": "facts in one reminder; 0 switches it off",
     "project_facts.min_confidence": "facts below are left out",
     "project_facts.kind_filter": "only these kinds",

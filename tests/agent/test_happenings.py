@@ -266,3 +266,32 @@ def test_stored_facts_are_told_at_the_start_of_the_next_session(tmp_path) -> Non
         model = ScriptedModel(["done"])
         play("how does the build cancel tool calls?", model=model, reminders=None)
     assert requests_with(model, "Build cancels in-flight tool calls on SIGINT") == [1]
+
+
+def test_the_facts_of_another_folder_are_told_when_the_config_names_it(tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("TIDINGS_FACTS", raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for folder, claim in (("here", "Tests run offline."), ("there", "Tests run twice.")):
+        td.store_fact(kind="constraint", claim=claim, confidence=1, root=tmp_path / folder)
+    told = {}
+    for root in (None, str(tmp_path / "there"), "../there", str(tmp_path / "nowhere")):
+        model = ScriptedModel(["done"])
+        config = {} if root is None else {"project_facts": {"root": root}}
+        play("how do tests run?", model=model, reminders={"config": config})
+        told[root] = [claim for claim in ("offline", "twice") if requests_with(model, claim)]
+    assert list(told.values()) == [["offline"], ["twice"], ["twice"], []]
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_recall_of_ones_own_hears_of_a_root_only_when_one_is_named() -> None:
+    heard: list[dict[str, object]] = []
+
+    def recall(query: str, **asked: object) -> list[object]:
+        heard.append(asked)
+        return []
+
+    for config in ({}, {"project_facts": {"root": "service"}}):
+        play(model=ScriptedModel(["done"]), reminders={"config": config}, recall=recall)
+    asked = {"namespace": "project/facts", "max_facts": 5, "min_confidence": 0.5, "kind_filter": None}
+    assert heard == [asked, {**asked, "root": "service"}]

@@ -360,16 +360,18 @@ def test_a_hook_may_object_to_finishing_and_says_why() -> None:
     assert requests_with(model, "the tests were not run") == [2]
 
 
-def test_a_deny_rule_holds_for_absolute_paths_of_the_workspace_too(tmp_path) -> None:
+def test_a_deny_rule_holds_for_every_spelling_of_a_path_of_the_workspace(tmp_path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "key").write_text("hush")
-    rules = [td.Rule(action="deny", arguments={"path": "secrets/*"}), td.Rule(action="allow")]
-    paths = ["secrets/key", str(tmp_path / "secrets" / "key"), "./secrets/../secrets/key"]
-    model = ScriptedModel([[call("read_file", path=path) for path in paths], "done"])
-    result = play(
-        model=model, tools=td.workspace_tools(tmp_path), approval=td.Gate(rules), workspace=tmp_path
-    )
-    assert [receipt.status for receipt in result.receipts] == ["denied"] * 3
+    (tmp_path / "alias").symlink_to("secrets")
+    paths = ["secrets/key", str(tmp_path / "secrets" / "key"), "./secrets/../secrets/key", "alias/key"]
+    for pattern in ("secrets/*", f"{tmp_path}/secrets/*"):
+        rules = [td.Rule(action="deny", arguments={"path": pattern}), td.Rule(action="allow")]
+        model = ScriptedModel([[call("read_file", path=path) for path in paths], "done"])
+        result = play(
+            model=model, tools=td.workspace_tools(tmp_path), approval=td.Gate(rules), workspace=tmp_path
+        )
+        assert [receipt.status for receipt in result.receipts] == ["denied"] * 4
 
 
 def test_a_resumption_that_no_loop_told_yet_survives_the_process() -> None:
@@ -395,6 +397,35 @@ def test_compaction_may_begin_below_the_first_threshold() -> None:
     model = ScriptedModel(steps, route=td.Route(name="x", wire="openai_chat", context_window=100_000))
     play(model=model, tools=[look], compaction=Compaction(at=0.4, keep=2))
     assert "Summarise the conversation so far" in json.dumps(model.requests[1])
+
+
+@pytest.mark.parametrize("ttl", [1, None])
+def test_a_reminder_waits_while_a_paused_answer_has_the_last_word(ttl: int | None) -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+
+    def paused(body: object) -> Answer:
+        session.remind(body=NEWS, id="news", ttl_turns=ttl)
+        return Answer(text="searching", stop="paused")
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look."""
+        return "ok"
+
+    model = ScriptedModel([paused, call("look"), "found it"], route="anthropic/claude-fable-5-2")
+    play(model=model, tools=[look], session=session)
+    assert [body["messages"][-1]["role"] for body in model.requests] == ["user", "assistant", "system"]
+    assert requests_with(model, NEWS) == [3]
+    told = [(r.kind.rpartition(".")[2], r.payload) for r in log.read(LIFECYCLE_TOPIC)]
+    lived = [
+        (kind, p.get("turn_number") or p.get("expired_at_turn"))
+        for kind, p in told
+        if p.get("reminder_id") == "news" and kind != "warning"
+    ]
+    ended = [("expired", 3)] if ttl else []
+    assert lived == [("queued", None), ("injected", None), ("fired", 3), *ended]
+    assert td.replay(log, "s") == session.transcript
 
 
 def test_a_paused_answer_is_sent_back_as_it_is() -> None:

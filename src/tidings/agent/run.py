@@ -182,6 +182,8 @@ class Run:
             return None
         if (ended := self.ended()) is not None:
             return ended
+        if answer.stop == "length":
+            return "cut_short"
         objection = await self.happenings.happen("pre_finish", self._turn_payload(answer))
         if objection is None:
             return "done"

@@ -25,9 +25,10 @@ from tidings.core.mailbox import Item, RevokeError, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import Mode, Seam, read_mode
+from tidings.core.seams import Seam, read_mode
+from tidings.core.table import Slot, slot_of
 from tidings.core.transcript import Transcript
-from tidings.core.trust import admit
+from tidings.core.trust import admit, admit_mode
 from tidings.errors import CallerError, DuplicateReminderError
 from tidings.shell.ids import new_id
 from tidings.shell.journal import Journal, active_journal, current_journal, together, write
@@ -142,37 +143,20 @@ class Session:
                 return Reminded(known, 0)
             admitted = admit(reminder, grants)
             noted = [*admitted.records, *_about(reminder, former, ignored_fields(producer, given))]
-            if reminder.trust == "external" and delivery == "interrupt_immediate":
-                delivery = self._without_interrupt(admitted.reminder, grants, noted)
-            return self._queue(Item(delivery, admitted.reminder), noted)
+            way = admit_mode(admitted.reminder, delivery, grants)
+            return self._queue(Item(way.mode, admitted.reminder, way.grants), [*noted, *way.records])
 
     def _known(self, reminder: Reminder) -> str | None:
         """The id, when the same reminder was accepted before (decision 6)."""
-        box = self.stored.mailbox
-        if reminder.id in box.delivered or reminder.id in box.revoked:
+        box, name = self.stored.mailbox, slot_of(reminder)
+        if name in box.delivered or name in box.revoked:
             return reminder.id
-        waiting = box.find(reminder.id)
+        waiting = box.find(name)
         if waiting is None:
             return None
         if replace(waiting, fired_at_turn=0) != replace(reminder, fired_at_turn=0):
             raise DuplicateReminderError(reminder.id, ("content",))
         return reminder.id
-
-    def _without_interrupt(self, reminder: Reminder, grants: frozenset[str], noted: list[Record]) -> Mode:
-        if "interrupt_immediate" in grants:
-            return "interrupt_immediate"
-        noted.append(
-            records.record(
-                "restricted",
-                reminder_id=reminder.id,
-                field="mode",
-                asked="interrupt_immediate",
-                given="finish_step",
-                origin=reminder.provenance.origin,
-                trust=reminder.trust,
-            )
-        )
-        return "finish_step"
 
     def _queue(self, item: Item, noted: Sequence[Record]) -> Reminded:
         reminder = item.what
@@ -217,14 +201,17 @@ class Session:
         Raises:
             RevokeError: it was delivered already, or nobody knows it.
         """
+        return self._revoke(reminder_id, reminder_id)
+
+    def _revoke(self, name: Slot, reminder_id: str) -> Payload:
         with self.step():
-            mailbox, status = self.stored.mailbox.revoke(reminder_id)
+            mailbox, status = self.stored.mailbox.revoke(name)
             if status in ("already_delivered", "unknown_reminder_id"):
                 raise RevokeError(reminder_id, status)
             if status == "revoked":
                 self.stored = replace(self.stored, mailbox=mailbox)
                 told = records.record("revoked", reminder_id=reminder_id)
-                self.note((told,), (store.left("revoked", [reminder_id]),))
+                self.note((told,), (store.left("revoked", mailbox.revoked[-1:]),))
         return {"status": status, "reminderId": reminder_id}
 
     def clear(self, selector: Mapping[str, object] | None = None, /, **fields: object) -> int:
@@ -234,9 +221,9 @@ class Session:
             result = lifecycle.clear(self.transcript, chosen)
             self.keep(result.transcript)
             self.note(result.records, result.changes)
-            queued = [item.id for item in self.stored.mailbox.items if _matches(chosen, item)]
-            for reminder_id in queued:
-                self.revoke_reminder(reminder_id)
+            queued = [item for item in self.stored.mailbox.items if _matches(chosen, item)]
+            for item in queued:
+                self._revoke(item.slot, item.id)
         return result.removed_count + len(queued)
 
     def emit(self, event: str, payload: Mapping[str, object] | None = None) -> None:
@@ -263,7 +250,7 @@ class Session:
         mailbox, items = self.stored.mailbox.drain(seam)
         if items:
             self.stored = replace(self.stored, mailbox=mailbox)
-            self.note((), (store.left("drained", [item.id for item in items]),))
+            self.note((), (store.left("drained", [item.slot for item in items]),))
         return items
 
     def handoff(self) -> list[Payload]:

@@ -7,6 +7,7 @@ that is killed between any two steps loses no accepted reminder and delivers non
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +18,7 @@ from tidings.core.records import Change, transcript_topic
 from tidings.core.reminder import Payload, Reminder, read_payload
 from tidings.core.replay import fold
 from tidings.core.seams import read_mode
+from tidings.core.table import Slot, listed
 from tidings.core.transcript import Transcript
 from tidings.errors import TranscriptError
 from tidings.rendering.request import Issued
@@ -49,9 +51,9 @@ def queued(item: Item) -> Change:
     return Change("mailbox.queued", {"item": _item_to_dict(item)})
 
 
-def left(kind: str, ids: list[str]) -> Change:
+def left(kind: str, ids: Iterable[Slot]) -> Change:
     """Items were drained or revoked."""
-    return Change(f"mailbox.{kind}", {"ids": ids})
+    return Change(f"mailbox.{kind}", {"ids": listed(ids)})
 
 
 def changed(stored: Stored) -> Change:
@@ -88,9 +90,11 @@ def _folded(stored: Stored, change: Change) -> Stored:
 
 
 def _without(mailbox: Mailbox, change: Change) -> Mailbox:
-    given = change.payload.get("ids")
-    ids = tuple(str(name) for name in given) if isinstance(given, list) else ()
-    items = tuple(item for item in mailbox.items if item.id not in ids)
+    try:
+        ids = msgspec.convert(change.payload.get("ids") or (), tuple[Slot, ...])
+    except msgspec.ValidationError as error:
+        raise TranscriptError(f"`{change.kind}` cannot be read: {error}") from error
+    items = tuple(item for item in mailbox.items if item.slot not in ids)
     if change.kind == "mailbox.revoked":
         return replace(mailbox, items=items, revoked=mailbox.revoked + ids)
     return replace(mailbox, items=items, delivered=mailbox.delivered + ids)
@@ -110,7 +114,8 @@ def _read_state(payload: Payload) -> dict[str, object]:
 
 def _item_to_dict(item: Item) -> Payload:
     if isinstance(item.what, Reminder):
-        return {"mode": item.mode, "reminder": item.what.to_dict()}
+        granted: Payload = {"grants": list(item.grants)} if item.grants else {}
+        return {"mode": item.mode, "reminder": item.what.to_dict(), **granted}
     return {"mode": item.mode, "message": msgspec.to_builtins(item.what)}
 
 
@@ -120,9 +125,10 @@ def _read_item(stored: object) -> Item:
         mode, _ = read_mode(fields.get("mode"), "mailbox")
         if "message" in fields:
             return Item(mode, msgspec.convert(fields["message"], UserMessage))
+        grants = msgspec.convert(fields.get("grants") or (), tuple[str, ...])
     except msgspec.ValidationError as error:
         raise TranscriptError(f"`mailbox.queued` cannot be read: {error}") from error
     reminder = read_payload(fields.get("reminder"))
     if reminder is None:
         raise TranscriptError(f"`mailbox.queued` holds no valid reminder: {stored!r:.80}")
-    return Item(mode, reminder)
+    return Item(mode, reminder, grants)

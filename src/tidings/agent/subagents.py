@@ -69,7 +69,8 @@ def spawn_tool(parent: Session, options: Callable[[], Mapping[str, object]]) -> 
         """
         result = await spawn(parent, task, options())
         ok = result.status == "done"
-        text = result.text or result.error or f"the sub-agent ended with status {result.status}"
+        said = "\n\n".join(part for part in (result.text, result.error) if part)
+        text = said or f"the sub-agent ended with status {result.status}"
         return Outcome(text=text, ok=ok, data={"status": result.status, "iterations": result.iterations})
 
     return as_tool(spawn_agent)

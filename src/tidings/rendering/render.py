@@ -19,7 +19,7 @@ from tidings.rendering.openai_chat import OpenAIChat
 from tidings.rendering.openai_responses import OpenAIResponses
 from tidings.rendering.pieces import Piece, SystemInput, Wire, gather
 from tidings.rendering.plain import Plain
-from tidings.rendering.plan import Candidates, budget_warnings, candidates, make_plan
+from tidings.rendering.plan import Candidates, candidates, make_plan
 from tidings.rendering.request import Issued, Placement, Request
 from tidings.rendering.route import Route
 
@@ -84,7 +84,7 @@ def _seeded(
         roles=plan.roles,
         dropped=found.dropped,
         lost=plan.lost,
-        deferred=plan.deferred,
+        late=plan.late,
         waiting=plan.warnings,
     )
 
@@ -105,10 +105,11 @@ def _appended(
         rendered=appended.fresh,
         lost=appended.lost,
         appended=appended.shown,
-        dropped=(*found.dropped, *appended.unused),
+        dropped=found.dropped,
         issued=appended.issued,
-        deferred=appended.deferred,
-        waiting=budget_warnings(found.reminders, appended.deferred),
+        late=appended.late,
+        held=appended.held,
+        waiting=appended.warnings,
         announced=appended.announced,
     )
 
