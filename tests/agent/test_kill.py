@@ -28,7 +28,6 @@ def run_until(log: Path, requests: Path, kill_after: int) -> tuple[list[str], bo
             accepted.append(line.split()[1])
             if number == kill_after:
                 child.kill()
-                break
     return accepted, False
 
 

@@ -44,7 +44,7 @@ def test_a_child_sees_what_propagates_in_its_first_request() -> None:
     first = json.dumps(model.requests[0])
     assert [word in first for word in ("everywhere", "children", "mine")] == [True, True, False]
     assert {r.originating_agent_id for r in result.transcript.pending} == {"boss"}
-    events = [name for name, _ in parent.take_events()]
+    events = [one.event for one in parent.stored.events]
     assert events == ["on_handoff_emitted", "worker_spawned", "worker_completed"]
 
 

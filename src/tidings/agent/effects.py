@@ -186,6 +186,8 @@ def _action(origin: _Origin, value: Mapping[str, object]) -> Payload:
         elif key == "decision":
             if item not in DECISIONS:
                 raise origin.wrong(item, f"`decision` must be one of {', '.join(DECISIONS)}")
+            if item == "deny" and not value.get("reason"):
+                raise origin.wrong(value, 'a `decision` of "deny" needs a `reason`: the model is told it')
             action |= {"decision": item, "reason": value.get("reason")}
     return action
 
