@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tidings.agent.result import LoopResult as LoopResult
     from tidings.agent.session import RevokeError as RevokeError
     from tidings.agent.session import Session as Session
+    from tidings.agent.steps import run_step as run_step
     from tidings.agent.subagents import spawn as spawn
     from tidings.agent.subagents import spawn_tool as spawn_tool
     from tidings.agent.tools.approval import Gate as Gate
@@ -124,6 +125,7 @@ _HOME = {
         "LoopResult",
     ),
     "agent.session": ("RevokeError", "Session"),
+    "agent.steps": ("run_step",),
     "agent.subagents": (
         "spawn",
         "spawn_tool",

@@ -224,9 +224,11 @@ class Run:
 
     async def _accompany(self, work: asyncio.Task[T]) -> None:
         """Wait for `work` or a cancel; what children report is told at once, other news at the seams."""
-        while not work.done() and not self.session.cancelled:
+        while True:
             self.news.clear()
             await self.happenings.handle(reports(self.session.stored.events))
+            if work.done() or self.session.cancelled:
+                return
             heard = asyncio.ensure_future(self.news.wait())
             try:
                 await asyncio.wait({work, heard}, return_when=asyncio.FIRST_COMPLETED)
@@ -242,9 +244,9 @@ class Run:
             message = conversation.assistant(answer, self.model.route.wire)
             kept = append_message(shown, message)
             self.session.keep(post_turn(kept, turn=turn).transcript)
-            if request.issued != self.session.stored.issued:
-                self.session.stored = replace(self.session.stored, issued=request.issued)
-                self.session.note((), (store.changed(self.session.stored),))
+            issued = request.issued != self.session.stored.issued
+            self.session.stored = replace(self.session.stored, issued=request.issued)
+            self.session.note((), (store.changed(self.session.stored),) if issued else ())
         self.usage, self.last_usage = self.usage + answer.usage, answer.usage
 
     def _hint_at_cache(self, request: Request, answer: Answer) -> None:

@@ -322,12 +322,12 @@ class Session:
             payload: Payload = {
                 "reason": asleep.reason,
                 "suspended_at_turn": asleep.at_turn,
+                "digest": asleep.digest,
                 "cause": cause,
                 "input": input,
                 "continue_transcript": continue_transcript,
             }
             if not continue_transcript:
-                payload["digest"] = asleep.digest
                 fresh = Transcript(session_id=self.id, agent_id=self.agent_id)
                 self.keep(fresh)
                 self.note((), (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
