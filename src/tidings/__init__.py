@@ -15,6 +15,7 @@ from tidings.version import __version__
 
 if TYPE_CHECKING:
     from tidings.agent.audit import audit_log as audit_log
+    from tidings.agent.emitted import EventsFullError as EventsFullError
     from tidings.agent.loop import agent_loop as agent_loop
     from tidings.agent.loop import llm_call as llm_call
     from tidings.agent.models.choose import model as model
@@ -103,6 +104,7 @@ _HOME = {
         "store_fact",
     ),
     "agent.audit": ("audit_log",),
+    "agent.emitted": ("EventsFullError",),
     "agent.loop": (
         "agent_loop",
         "llm_call",

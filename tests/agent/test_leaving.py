@@ -25,11 +25,11 @@ def drain_of(recorder: Recorder) -> list[tuple[str, dict[str, Any]]]:
 
 def test_a_loop_that_leaves_nothing_drains_its_audit_and_decides_nothing() -> None:
     recorder, session = Recorder(), td.Session()
-    session.remind(body="for the record", mode="audit_only")
+    session.remind(body="for the record", id="audit", mode="audit_only")
     play(model=ScriptedModel(["done"]), session=session, registry=recorder.registry)
     about = {"status": "done", "iteration": 1}
     assert drain_of(recorder) == [
-        ("pre_drain", {**about, "queued": 1}),
+        ("pre_drain", {**about, "queued": ["audit"]}),
         ("post_drain", {**about, "delivered": 1, "left": 0}),
     ]
 
@@ -47,7 +47,7 @@ def test_what_came_too_late_is_said_to_be_unsettled_and_stays_queued() -> None:
     why = {"decision": "left_queued", "reason": "no seam of this run came after them"}
     assert drain_of(recorder) == [
         ("on_unsettled_detected", {**about, "queued": ["late"], "children": []}),
-        ("pre_drain", {**about, "queued": 2}),
+        ("pre_drain", {**about, "queued": ["late", "audit"]}),
         ("on_drain_decision", {**why, "ids": ["late"], "iteration": 1}),
         ("post_drain", {**about, "delivered": 1, "left": 1}),
     ]
@@ -75,7 +75,7 @@ def test_a_hook_may_keep_the_audit_queued_for_the_next_loop() -> None:
 
 def test_children_that_still_run_are_left_running_and_said_to_be() -> None:
     recorder, parent = Recorder(), td.Session()
-    parent.children = frozenset({"slow", "lazy"})
+    parent.children = ("slow", "lazy")
     play(model=ScriptedModel(["done"]), session=parent, registry=recorder.registry)
     assert recorder.payloads("on_unsettled_detected") == [
         {"status": "done", "iteration": 1, "queued": [], "children": ["lazy", "slow"]}

@@ -129,7 +129,7 @@ def test_the_parent_hears_how_a_child_ended(
         ("worker_spawned", CHILD),
         (event, {**CHILD, "status": status, "error": error}),
     ]
-    assert parent.children == frozenset()
+    assert parent.children == ()
 
 
 def test_a_suspended_child_goes_on_in_its_session_and_inherits_nothing_twice() -> None:
@@ -176,7 +176,7 @@ def test_a_child_that_is_cancelled_from_outside_is_told_as_cancelled() -> None:
 
     run(cancelled())
     assert [name for name, _ in told(parent)][2:] == ["worker_cancelled"]
-    assert parent.children == frozenset()
+    assert parent.children == ()
 
 
 def test_a_running_parent_hears_its_child_while_it_works_and_cannot_remind_then() -> None:

@@ -24,7 +24,7 @@ async def leave(run: Run, status: Status) -> None:
         await happen("post_finish", told)
     about: Payload = {"status": status, "iteration": run.iteration}
     await _unsettled(run, about)
-    held = await happen("pre_drain", {**about, "queued": len(_queued(run))})
+    held = await happen("pre_drain", {**about, "queued": _queued(run)})
     delivered = len(await run.checkpoint("loop_exit")) if held is None else await _without_drain(run)
     await _left(run, held)
     await happen("post_drain", {**about, "delivered": delivered, "left": len(_queued(run))})

@@ -75,7 +75,7 @@ class Session:
         self._news = News()
         self._later: tuple[list[Record], list[Change]] = ([], [])
         self.report: Emit = ignore_event
-        self.children: frozenset[str] = frozenset()
+        self.children: tuple[str, ...] = ()
         self.cancelled = False
         self.stored = self._open(agent_id)
 

@@ -104,12 +104,13 @@ def _tell(parent: Session, about: Payload, event: str, more: Payload) -> None:
 def _counted(parent: Session, name: str) -> Iterator[None]:
     """Count the child among those of its parent that run."""
     with parent.step():
-        parent.children |= {name}
+        parent.children += (name,)
     try:
         yield
     finally:
         with parent.step():
-            parent.children -= {name}
+            at = parent.children.index(name)
+            parent.children = parent.children[:at] + parent.children[at + 1 :]
 
 
 @contextmanager
