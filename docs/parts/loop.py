@@ -50,7 +50,7 @@ STATUSES: dict[str, str] = {
     "failed": "the model gave no usable answer; `error` says why",
     "cancelled": "`session.cancel()`",
     "blocked": "a hook refused the task (`text` is the reason), or the model refused to answer",
-    "suspended": "`session.suspend()`; `session.resume()` before the next loop",
+    "suspended": "`session.suspend()`, unless a hook withdrew it; `session.resume()` before the next loop",
     "idle": "a daemon heard nothing for `max_idle_seconds`",
 }
 
@@ -69,6 +69,11 @@ SESSION_CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
     "mailbox.queued": (("item",), "`remind` or `inject`: mode, grants, and the whole reminder or message"),
     "mailbox.drained": (("ids",), "a seam let these in, in the same commit as what they became"),
     "mailbox.revoked": (("ids",), "`revoke_reminder`, or `clear` for queued ones"),
+    "session.emitted": (
+        ("id", "event", "payload"),
+        "`emit`, in a commit of its own; what a tool raises, with the next step",
+    ),
+    "session.heard": (("ids",), "hooks were told of these events, in the commit of what they added"),
     "session.state": (
         ("issued", "suspension", "resumption", "pressure"),
         "what the loop keeps beside the transcript, after it changed",

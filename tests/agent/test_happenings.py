@@ -295,3 +295,24 @@ def test_a_recall_of_ones_own_hears_of_a_root_only_when_one_is_named() -> None:
         play(model=ScriptedModel(["done"]), reminders={"config": config}, recall=recall)
     asked = {"namespace": "project/facts", "max_facts": 5, "min_confidence": 0.5, "kind_filter": None}
     assert heard == [asked, {**asked, "root": "service"}]
+
+
+def test_persona_hooks_are_chosen_by_the_agent_that_works() -> None:
+    registry, heard = Registry(), []
+    for pattern in ("lead*", "other"):
+        registry.register_persona_hook(
+            ["pre_agent_turn", "post_agent_turn"],
+            lambda ctx, pattern=pattern: heard.append((pattern, ctx.event, ctx.persona)),
+            pattern=pattern,
+        )
+    play(model=ScriptedModel(["done"]), registry=registry, session=Session("s", agent_id="lead-1"))
+    assert heard == [("lead*", "pre_agent_turn", "lead-1"), ("lead*", "post_agent_turn", "lead-1")]
+
+
+def test_every_refusal_of_a_hook_is_recorded() -> None:
+    registry, log = Registry(), td.open_log("memory:")
+    registry.register_session_hook("user_prompt_submit", lambda ctx: {"block": True, "reason": "policy"})
+    play(model=ScriptedModel([]), registry=registry, session=Session("s", log=log))
+    assert [(w["code"], w["event"], w["message"]) for w in payloads(log, "warning")] == [
+        ("vetoed", "user_prompt_submit", "policy")
+    ]

@@ -77,6 +77,15 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
         reasons = (result.effects.veto for result in self.results)
         return next((reason for reason in reasons if reason is not None), None)
 
+    def noted(self) -> list[Record]:
+        """What the log is told of this run: who failed, and who refused."""
+        told = [failed.record() for failed in self.failures]
+        return told + [
+            records.warning("vetoed", f"hook:{result.hook}", result.effects.veto, event=self.event)
+            for result in self.results
+            if result.effects.veto is not None
+        ]
+
 
 async def run_hooks(
     registry: Registry, event: str, payload: Mapping[str, object], *, strict: bool = False
@@ -133,10 +142,10 @@ def failure(owner: str, event: str, error: Exception) -> Failure:
     elif isinstance(error, (DiagnosticError, EffectError)):
         kind = "malformed"
     code = error.code if isinstance(error, DiagnosticError) else kind
-    return Failure(owner, event, kind, code, _told(error)[:_LONGEST])
+    return Failure(owner, event, kind, code, told(error)[:_LONGEST])
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """The error in one line that can be written, whatever a user's class makes of `str`."""
     try:
         text = str(error)

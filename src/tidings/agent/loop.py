@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tidings.agent import conversation, store
 from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.idle import idle
+from tidings.agent.leaving import leave
 from tidings.agent.models.choose import opened
 from tidings.agent.port import Answer, Model, ModelError
 from tidings.agent.providers.facts import Recall
@@ -21,6 +22,7 @@ from tidings.agent.registry import Registry
 from tidings.agent.result import CUT_SHORT, Compaction, Daemon, LoopResult, OnText, Status
 from tidings.agent.run import Run, Stopped
 from tidings.agent.session import Session
+from tidings.agent.suspending import wakes_up
 from tidings.agent.tools.approval import Gate
 from tidings.agent.tools.dispatch import DEADLINE, Dispatcher
 from tidings.agent.tools.function import Function
@@ -117,10 +119,7 @@ async def _play(run: Run, task: str | None, most: int, daemon: Daemon | None) ->
     except ModelError as failed:
         status, error = "failed", str(failed)
         await run.happenings.happen("session_error", {"error": error, "iteration": run.iteration})
-    if status == "done":
-        await run.happenings.happen("post_finish", {"text": run.text, "iteration": run.iteration})
-    await run.checkpoint("loop_exit")
-    await run.happenings.happen("session_end", {"status": status, "iterations": run.iteration})
+    await leave(run, status)
     return run.result(status, error)
 
 
@@ -128,8 +127,8 @@ async def _begin(run: Run, task: str | None) -> Status | None:
     """Say what starts; a hook may refuse the task."""
     run.happenings.task = task or ""
     run.close_open_calls()
-    await _resumed(run)
-    await run.happenings.handle(run.session.take_events())
+    run.held = not await wakes_up(run.session, run.happenings)
+    await run.happenings.handle(run.session.stored.events)
     await run.happenings.happen("session_start", {"task": task or "", "iteration": 0})
     if task is None:
         return None
@@ -140,16 +139,6 @@ async def _begin(run: Run, task: str | None) -> Status | None:
     with run.session.step():
         run.session.keep(append_message(run.session.transcript, conversation.user(task)))
     return None
-
-
-async def _resumed(run: Run) -> None:
-    """Tell why the session slept and woke; a process that dies here tells it again."""
-    told = run.session.stored.resumption
-    if told is not None:
-        await run.happenings.happen("worker_resumed", told)
-        with run.session.step():
-            run.session.stored = replace(run.session.stored, resumption=None)
-            run.session.note((), (store.changed(run.session.stored),))
 
 
 async def _iterate(run: Run, most: int, daemon: Daemon | None) -> Status:

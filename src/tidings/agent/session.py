@@ -7,10 +7,8 @@ session can be opened again where it was. What it decides is in `tidings.core`.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -18,7 +16,10 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import store
+from tidings.agent.emitted import Emitted, pushed, read_emitted, without
+from tidings.agent.news import News
 from tidings.agent.store import Stored, Suspension
+from tidings.agent.tools.tool import Emit, ignore_event
 from tidings.core import inherit, lifecycle, records
 from tidings.core.lifecycle import Selector
 from tidings.core.mailbox import Item, RevokeError, UserMessage
@@ -34,10 +35,9 @@ from tidings.shell.ids import new_id
 from tidings.shell.journal import Journal, active_journal, current_journal, together, write
 
 if TYPE_CHECKING:
-    from tidings.log.port import EventLog
+    import asyncio
 
-EVENTS = 1_000
-"""How many emitted events wait for the loop; the sender of one more is told."""
+    from tidings.log.port import EventLog
 
 
 class Reminded(msgspec.Struct, frozen=True):
@@ -64,9 +64,10 @@ class Session:
         self.roots = tuple(roots)
         self.journal = Journal(log) if log is not None else current_journal()
         self._lock = RLock()
-        self._wakers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
-        self._events: deque[tuple[str, Payload]] = deque()
-        self._later: list[Record] = []
+        self._news = News()
+        self._later: tuple[list[Record], list[Change]] = ([], [])
+        self.report: Emit = ignore_event
+        self.children: tuple[str, ...] = ()
         self.cancelled = False
         self.stored = self._open(agent_id)
 
@@ -108,12 +109,14 @@ class Session:
 
     def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
         """Write records of the loop's own, after those that could wait; call inside a step."""
-        late, self._later = self._later, []
-        write(self.transcript, (*late, *records), changes)
+        (told, done), self._later = self._later, ([], [])
+        write(self.transcript, (*told, *records), (*done, *changes))
 
-    def note_later(self, records: Sequence[Record]) -> None:
-        """Write records that change nothing with the next step, to spare them a commit of their own."""
-        self._later += records
+    def note_later(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
+        """Write what can wait with the next step that notes something, to spare it a commit of its own."""
+        with self._lock:
+            self._later[0].extend(records)
+            self._later[1].extend(changes)
 
     def remind(
         self,
@@ -227,23 +230,44 @@ class Session:
         return result.removed_count + len(queued)
 
     def emit(self, event: str, payload: Mapping[str, object] | None = None) -> None:
-        """Raise a session event, such as `file_edited`: hooks and providers hear it at the next seam.
+        """Raise an event, such as `file_edited`: hooks and providers hear it at the next seam.
+
+        It is in the log before this returns, and stays there until they have heard it.
 
         Raises:
-            CallerError: too many events wait for the loop.
+            CallerError: a payload that is no JSON, by its field.
+            EventsFullError: too many events wait for the loop.
         """
-        with self._lock:
-            if len(self._events) >= EVENTS:
-                raise CallerError(f"{EVENTS} events wait for session {self.id!r} already; run its loop")
-            self._events.append((event, dict(payload or {})))
+        one = read_emitted(new_id(), event, payload, kept=True)
+        with self.step():
+            self.stored = replace(self.stored, events=pushed(self.stored.events, one))
+            self.note((), (store.emitted(one),))
         self.wake()
 
-    def take_events(self) -> list[tuple[str, Payload]]:
-        """The events that were emitted since, for the loop."""
+    def emit_later(self, event: str, payload: Mapping[str, object], *, kept: bool = True) -> None:
+        """Raise an event from inside a loop: it is logged with the next step, or not at all if not `kept`.
+
+        One that cannot be taken is dropped with a record, since nobody is there to be told.
+        """
+        try:
+            one = read_emitted(new_id(), event, payload, kept=kept)
+            with self._lock:
+                self.stored = replace(self.stored, events=pushed(self.stored.events, one))
+                if kept:
+                    self.note_later((), (store.emitted(one),))
+        except CallerError as error:
+            with self.step():
+                self.note((records.warning("event_dropped", "session.emit", str(error), event=event),))
+        self.wake()
+
+    def heard(self, events: Sequence[Emitted], *, later: bool = False) -> None:
+        """Forget emitted events that were told; call inside a step, unless it may wait for the next."""
         with self._lock:
-            taken = list(self._events)
-            self._events.clear()
-        return taken
+            gone = frozenset(one.id for one in events)
+            self.stored = replace(self.stored, events=without(self.stored.events, gone))
+            told = [store.heard([one.id for one in events if one.kept])]
+            if told[0].payload["ids"]:
+                self.note_later((), told) if later else self.note((), told)
 
     def drain(self, seam: Seam) -> tuple[Item, ...]:
         """Let in what `seam` takes; call inside a step, which makes it all or nothing."""
@@ -276,12 +300,12 @@ class Session:
             payload: Payload = {
                 "reason": asleep.reason,
                 "suspended_at_turn": asleep.at_turn,
+                "digest": asleep.digest,
                 "cause": cause,
                 "input": input,
                 "continue_transcript": continue_transcript,
             }
             if not continue_transcript:
-                payload["digest"] = asleep.digest
                 fresh = Transcript(session_id=self.id, agent_id=self.agent_id)
                 self.keep(fresh)
                 self.note((), (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
@@ -294,25 +318,18 @@ class Session:
         self.cancelled = True
         self.wake()
 
+    @property
+    def running(self) -> bool:
+        """Whether a loop works here now."""
+        return self._news.awaited
+
     def wake(self) -> None:
         """Wake whoever waits for news of this session, in whatever loop."""
-        with self._lock:
-            wakers = list(self._wakers.items())
-        for event, loop in wakers:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(event.set)
+        self._news.wake()
 
-    @contextmanager
-    def listening(self) -> Iterator[asyncio.Event]:
+    def listening(self) -> AbstractContextManager[asyncio.Event]:
         """An event that is set whenever something arrives, while the block runs."""
-        event = asyncio.Event()
-        with self._lock:
-            self._wakers[event] = asyncio.get_running_loop()
-        try:
-            yield event
-        finally:
-            with self._lock:
-                del self._wakers[event]
+        return self._news.listening()
 
 
 def _matches(selector: Selector, item: Item) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from tidings.agent.emitted import Emitted, pushed, without
 from tidings.core.mailbox import Item, Mailbox, UserMessage
 from tidings.core.records import Change, transcript_topic
 from tidings.core.reminder import Payload, Reminder, read_payload
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 
 
 class Suspension(msgspec.Struct, frozen=True):
-    """Why and when a session was put to sleep, and what it was doing."""
+    """Why and when a session was put to sleep, what it was doing, and whether hooks were told."""
 
     reason: str
     at_turn: int
     digest: str = ""
+    told: bool = False
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -44,6 +46,7 @@ class Stored(msgspec.Struct, frozen=True):
     suspension: Suspension | None = None
     resumption: Payload | None = None
     pressure: str = ""
+    events: tuple[Emitted, ...] = ()
 
 
 def queued(item: Item) -> Change:
@@ -54,6 +57,16 @@ def queued(item: Item) -> Change:
 def left(kind: str, ids: Iterable[Slot]) -> Change:
     """Items were drained or revoked."""
     return Change(f"mailbox.{kind}", {"ids": listed(ids)})
+
+
+def emitted(one: Emitted) -> Change:
+    """An event was accepted."""
+    return Change("session.emitted", {"id": one.id, "event": one.event, "payload": one.payload})
+
+
+def heard(ids: list[str]) -> Change:
+    """The hooks were told of these events."""
+    return Change("session.heard", {"ids": ids})
 
 
 def changed(stored: Stored) -> Change:
@@ -86,6 +99,10 @@ def _folded(stored: Stored, change: Change) -> Stored:
         return replace(stored, mailbox=_without(stored.mailbox, change))
     if change.kind == "session.state":
         return replace(stored, **_read_state(change.payload))
+    if change.kind == "session.emitted":
+        return replace(stored, events=pushed(stored.events, _read_emitted(change.payload)))
+    if change.kind == "session.heard":
+        return replace(stored, events=without(stored.events, frozenset(_ids(change))))
     return replace(stored, transcript=fold(stored.transcript, (change,)))
 
 
@@ -98,6 +115,18 @@ def _without(mailbox: Mailbox, change: Change) -> Mailbox:
     if change.kind == "mailbox.revoked":
         return replace(mailbox, items=items, revoked=mailbox.revoked + ids)
     return replace(mailbox, items=items, delivered=mailbox.delivered + ids)
+
+
+def _ids(change: Change) -> tuple[str, ...]:
+    given = change.payload.get("ids")
+    return tuple(str(name) for name in given) if isinstance(given, list) else ()
+
+
+def _read_emitted(payload: Payload) -> Emitted:
+    try:
+        return msgspec.convert(payload, Emitted)
+    except msgspec.ValidationError as error:
+        raise TranscriptError(f"`session.emitted` cannot be read: {error}") from error
 
 
 def _read_state(payload: Payload) -> dict[str, object]:

@@ -195,6 +195,19 @@ def test_a_failure_becomes_a_warning_record() -> None:
     )
 
 
+def test_two_loops_may_call_the_same_hook_at_the_same_time() -> None:
+    registry, both = Registry(), threading.Barrier(2, timeout=10)
+    registry.register_session_hook("post_turn", lambda ctx: {"body": f"{both.wait() >= 0}"}, deadline=30)
+
+    async def twice() -> list[HookRun]:
+        return list(await asyncio.gather(*(run_hooks(registry, "post_turn", {}) for _ in range(2))))
+
+    runs = play(twice())
+    assert [(run.reminders, run.failures) for run in runs] == [
+        (((runs[0].results[0].hook, {"body": "True"}),), ())
+    ] * 2
+
+
 def test_a_hook_that_hangs_in_its_thread_is_not_started_again_until_it_returned() -> None:
     registry, gate, returned, calls = Registry(), threading.Event(), threading.Event(), []
 

@@ -74,8 +74,10 @@ CAUSES = {
 
 
 def resume_continuity(situation: Situation) -> Payload | None:
-    """Tells a resumed worker why it slept, why it woke, and what it was doing."""
+    """Tells a resumed worker why it slept, why it woke, and what it was doing; its parent hears nothing."""
     payload = situation.payload
+    if payload.get("session_id") not in (None, situation.session.get("id")):
+        return None
     turn = number(payload.get("suspended_at_turn"))
     reason = one_line(text(payload.get("reason")) or "unspecified", _LINE)
     at = f" at turn {turn:.0f}" if turn is not None else ""
