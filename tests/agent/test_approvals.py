@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -167,3 +168,25 @@ def test_a_refusal_to_decide_and_a_failure_are_recorded() -> None:
         ("error", "hook:h1", "permission_asked"),
         ("vetoed", "hook:h2", "permission_asked"),
     ]
+
+
+def test_hooks_of_one_loop_are_called_one_after_the_other_though_calls_run_side_by_side() -> None:
+    registry, inside, most = Registry(), [], []
+
+    @td.tool(read_only=True)
+    def peek(path: str) -> str:
+        """Peek."""
+        return path
+
+    async def rule(ctx: Any) -> object:
+        inside.append(ctx.tool_call_id)
+        most.append(len(inside))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        inside.remove(ctx.tool_call_id)
+        return ALLOW
+
+    registry.register_session_hook("permission_asked", rule)
+    model = ScriptedModel([[call("peek", path=path) for path in "abc"], "done"])
+    play(model=model, tools=[peek], approval=td.Gate([td.Rule("ask")]), registry=registry)
+    assert most == [1, 1, 1]

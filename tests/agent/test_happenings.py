@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 
+import msgspec
 import pytest
 
 import tidings as td
+from tests.agent.recorder import bounded
 from tests.agent.test_loop import play, requests_with
 from tidings.agent.audit import audit_log
 from tidings.agent.models.scripted import ScriptedModel, call
@@ -316,3 +318,32 @@ def test_every_refusal_of_a_hook_is_recorded() -> None:
     assert [(w["code"], w["event"], w["message"]) for w in payloads(log, "warning")] == [
         ("vetoed", "user_prompt_submit", "policy")
     ]
+
+
+def test_providers_are_not_asked_about_what_a_hook_refused() -> None:
+    registry, asked = Registry(), []
+    registry.register_session_hook("user_prompt_submit", lambda ctx: False)
+    registry.register_reminder_provider(
+        id="late", subscribes_to=["user_prompt_submit"], evaluate=lambda ctx: asked.append(ctx.event)
+    )
+    play(model=ScriptedModel([]), registry=registry, reminders=None)
+    assert asked == []
+
+
+def test_a_reason_that_no_log_can_hold_still_refuses() -> None:
+    registry, log = Registry(), td.open_log("memory:")
+    registry.register_session_hook("user_prompt_submit", lambda ctx: {"block": True, "reason": "no \ud800"})
+    result = play(model=ScriptedModel([]), registry=registry, session=Session("s", log=log))
+    assert (result.status, result.text, len(payloads(log, "warning"))) == ("blocked", "no ?", 1)
+
+
+def test_a_pressure_mark_that_another_round_set_meanwhile_is_kept() -> None:
+    registry, session = Registry(), Session("s")
+
+    def evaluate(ctx):
+        with session.step():
+            session.stored = msgspec.structs.replace(session.stored, pressure="70")
+
+    registry.register_reminder_provider(id="slow", subscribes_to=["post_step"], evaluate=evaluate)
+    bounded(td.run_step("check", lambda: None, session=session, registry=registry))
+    assert session.stored.pressure == "70"

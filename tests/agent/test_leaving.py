@@ -125,3 +125,15 @@ def test_a_provider_that_hears_checkpoints_is_asked_at_them() -> None:
     bounded(td.agent_loop("w", model=model, session=session, registry=registry))
     assert asked == [{"kind": "iteration_start", "iteration": 1, "delivered": 1}]
     assert requests_with(model, "something came in") == [1]
+
+
+def test_events_are_told_at_the_end_also_when_a_hook_keeps_the_mailbox() -> None:
+    session = td.Session()
+
+    def keep(told: object) -> object:
+        session.emit("file_edited", {"path": "a"})
+        return False
+
+    recorder = Recorder({"pre_drain": keep})
+    play(model=ScriptedModel(["done"]), session=session, registry=recorder.registry)
+    assert (recorder.payloads("file_edited"), session.stored.events) == ([{"path": "a"}], ())

@@ -223,3 +223,12 @@ def test_progress_is_not_kept_for_a_parent_that_does_not_run() -> None:
     spawned(Session("parent", log=log), call("none"), "done")
     kept = [one.event for one in Session("parent", log=log).stored.events]
     assert kept == ["on_handoff_emitted", "worker_spawned", "worker_completed"]
+
+
+def test_a_child_session_that_goes_on_by_itself_reports_to_nobody() -> None:
+    parent = Session("parent")
+    child = spawned(parent, "done")
+    child.suspend("lunch")
+    child.resume()
+    play(None, model=ScriptedModel(["done"]), session=child)
+    assert [name for name, _ in told(parent)][2:] == ["worker_completed"]
