@@ -23,6 +23,7 @@ from tidings.agent.happenings import Happenings
 from tidings.agent.port import Answer, Model, Outcome, ToolCall, Usage
 from tidings.agent.result import Compaction, LoopResult, OnText, Status
 from tidings.agent.session import Session
+from tidings.agent.signal import Signal
 from tidings.agent.tools.dispatch import Dispatcher
 from tidings.agent.tools.receipt import Receipt, event_payload, not_run
 from tidings.agent.tools.tool import ToolContext
@@ -97,7 +98,7 @@ class Run:
         self._last_usage = Usage()
         self._system_text: object = None
         self._wire = WireMessages(model)
-        self.news = asyncio.Event()
+        self.news = Signal()
 
     async def checkpoint(self, seam: Seam, closing: Sequence[ToolCall] = ()) -> tuple[Item, ...]:
         """Let in what this seam takes. Every drain of the loop goes through here and is recorded.
@@ -206,24 +207,25 @@ class Run:
         Raises:
             Stopped: the session was cancelled; `work` has been too.
         """
-        task = asyncio.ensure_future(work)
-        heard = asyncio.ensure_future(self._cancelled())
+        if self.session.cancelled:
+            work.close()
+            raise Stopped
+        limit = asyncio.timeout(None)
         try:
-            await asyncio.wait({task, heard}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise Stopped
-            return task.result()
-        finally:
-            heard.cancel()
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+            async with limit:
+                with self.news.telling(lambda: self._if_cancelled(limit)):
+                    given = await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        if limit.expired():
+            raise Stopped
+        return given
 
-    async def _cancelled(self) -> None:
-        """Wait until the session is cancelled; other news is for the seams."""
-        while not self.session.cancelled:
-            self.news.clear()
-            await self.news.wait()
+    def _if_cancelled(self, limit: asyncio.Timeout) -> None:
+        """End the wait when the news is a cancel; other news is for the seams."""
+        if self.session.cancelled and limit.when() is None:
+            limit.reschedule(0)
 
     def _answered(self, request: Request, answer: Answer) -> None:
         """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""
@@ -271,20 +273,18 @@ class Run:
 
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
-        cancel = asyncio.Event()
+        cancel = Signal()
         context = ToolContext(
             session_id=self.session.id, cancel=cancel, emit=self._heard, workspace=self._workspace
         )
-        work = asyncio.ensure_future(self._dispatcher.dispatch(calls, context))
-        heard = asyncio.ensure_future(self._cancelled())
-        try:
-            await asyncio.wait({work, heard}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
+
+        def stop() -> None:
+            if self.session.cancelled:
                 cancel.set()
-            return await work
-        finally:
-            heard.cancel()
-            work.cancel()
+
+        stop()
+        with self.news.telling(stop):
+            return await self._dispatcher.dispatch(calls, context)
 
     def _heard(self, event: str, payload: Payload) -> None:
         """What a tool raises goes to the hooks; what the dispatcher reports is in the receipts."""

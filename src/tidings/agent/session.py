@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import store
+from tidings.agent.signal import Signal
 from tidings.agent.store import Stored, Suspension
 from tidings.core import inherit, lifecycle, records
 from tidings.core.lifecycle import Selector
@@ -72,7 +73,7 @@ class Session:
         self.roots = tuple(roots)
         self.journal = Journal(log) if log is not None else current_journal()
         self._lock = RLock()
-        self._wakers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self._wakers: dict[Signal, asyncio.AbstractEventLoop] = {}
         self._events: deque[tuple[str, Payload]] = deque()
         self._later: list[Record] = []
         self.cancelled = False
@@ -320,21 +321,21 @@ class Session:
         """Wake whoever waits for news of this session, in whatever loop."""
         with self._lock:
             wakers = list(self._wakers.items())
-        for event, loop in wakers:
+        for news, loop in wakers:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(event.set)
+                loop.call_soon_threadsafe(news.set)
 
     @contextmanager
-    def listening(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something arrives, while the block runs."""
-        event = asyncio.Event()
+    def listening(self) -> Iterator[Signal]:
+        """A signal that is set whenever something arrives, while the block runs."""
+        news = Signal()
         with self._lock:
-            self._wakers[event] = asyncio.get_running_loop()
+            self._wakers[news] = asyncio.get_running_loop()
         try:
-            yield event
+            yield news
         finally:
             with self._lock:
-                del self._wakers[event]
+                del self._wakers[news]
 
 
 def _matches(selector: Selector, item: Item) -> bool:

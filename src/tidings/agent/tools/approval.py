@@ -67,14 +67,13 @@ class Gate:
 
     def must_ask(self, request: Request) -> bool:
         """Whether a person has to be asked about this call."""
-        return self._settled(request) is None
+        return self.settled(request) is None
 
     async def decide(self, request: Request) -> Verdict:
         """Whether the call may run; never raises, every failure declines."""
-        settled = self._settled(request)
-        return settled if settled is not None else await self._asked(request)
+        return self.settled(request) or await self._asked(request)
 
-    def _settled(self, request: Request) -> Verdict | None:
+    def settled(self, request: Request) -> Verdict | None:
         """The verdict that needs nobody, if there is one."""
         rule = matching(self._rules, request.call, request.workspace)
         if rule is not None and rule.action != "ask":

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidings.agent.port import Outcome, ToolCall
+from tidings.agent.signal import Signal
 from tidings.agent.tools.approval import Gate, Request, Verdict
 from tidings.agent.tools.receipt import Receipt, Status, not_run
 from tidings.agent.tools.supervise import Stopped, supervise
@@ -82,20 +83,21 @@ class Attempt:
             session_id=context.session_id,
             workspace=context.workspace,
         )
-        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
-        asking = gate.must_ask(request)
-        if asking:
-            context.emit("permission_asked", {**named, "arguments": self.call.arguments})
-        verdict = await supervise(gate.decide(request), stop=context.cancel, told=asyncio.Event())
-        if asking:
-            context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        verdict = gate.settled(request) or await self._asked(request, gate, context)
         if not verdict.allowed:
             raise _Closed("denied", _refusal(verdict))
         self._approved_by = verdict.by
 
+    async def _asked(self, request: Request, gate: Gate, context: ToolContext) -> Verdict:
+        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
+        context.emit("permission_asked", {**named, "arguments": self.call.arguments})
+        verdict = await supervise(gate.decide(request), stop=context.cancel, told=asyncio.Event())
+        context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        return verdict
+
     async def _execute(self, tool: Tool, run: Run, desk: Desk, context: ToolContext) -> Receipt:
         own = msgspec.structs.replace(
-            context, call_id=self.call.id, cancel=asyncio.Event(), max_output=desk.max_output
+            context, call_id=self.call.id, cancel=Signal(), max_output=desk.max_output
         )
         seconds = desk.deadline if tool.deadline is None else tool.deadline
         self._started = (now_ms(), time.monotonic())

@@ -71,7 +71,7 @@ class Dispatcher:
         context = msgspec.structs.replace(given, emit=_emitter(self._on_event or given.emit))
         batch = _Batch([Attempt(call) for call in calls], self._desk, context)
         try:
-            if self._side_by_side(calls):
+            if len(calls) > 1 and self._side_by_side(calls):
                 await batch.run_side_by_side(self._max_parallel)
             else:
                 await batch.run_in_order()
