@@ -159,8 +159,8 @@ class Run:
 
     def _take_the_floor(self) -> None:
         """After the model's own last word something must follow it, and say that it is not the user."""
-        messages = self.session.transcript.messages
-        if messages and messages[-1].get("role") == "assistant" and not self._paused:
+        last = self.session.transcript.state.messages.last
+        if last is not None and last.get("role") == "assistant" and not self._paused:
             with self.session.step():
                 self.session.keep(append_message(self.session.transcript, conversation.user(CONTINUE)))
 
@@ -194,7 +194,7 @@ class Run:
         request = render(
             self.model.route,
             system=self._system,
-            messages=self._wire.extended(transcript.messages),
+            messages=self._wire.extended(transcript.state.messages),
             reminders=transcript.pending,
             issued=self.session.stored.issued,
         )
