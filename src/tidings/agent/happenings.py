@@ -20,9 +20,9 @@ from tidings.agent.hooks import HookRun, run_hooks
 from tidings.agent.port import Outcome, ToolCall
 from tidings.agent.providers.evaluation import Pass, evaluate
 from tidings.agent.providers.facts import Recall
-from tidings.agent.providers.options import check_providers, config_of, enabled_providers
+from tidings.agent.providers.lineup import Lineup
+from tidings.agent.providers.options import check_providers, config_of
 from tidings.agent.providers.pressure import THRESHOLDS
-from tidings.agent.providers.table import TABLE
 from tidings.agent.registry import Registry, default_registry
 from tidings.agent.session import Session
 from tidings.agent.tools.receipt import Receipt
@@ -59,8 +59,8 @@ class Happenings:
         self._recall = recall
         self._slot = Slot()
         self.task = ""
-        self._known: tuple[object, frozenset[str]] = (None, frozenset())
         check_providers(self._options, self._registry)
+        self._lineup = Lineup(self._options, self._registry)
 
     async def happen(self, event: str, payload: Mapping[str, object]) -> str | None:
         """Tell hooks and providers of `event`; gives the reason if a hook objects to it."""
@@ -123,18 +123,10 @@ class Happenings:
                 )
         return reports
 
-    def _heard(self) -> frozenset[str]:
-        """The events that some enabled provider hears, worked out anew when one is registered."""
-        providers = self._registry.providers
-        if self._known[0] is not providers:
-            enabled = enabled_providers(self._options, self._registry)
-            rows = [TABLE[name].subscribes_to for name in enabled if name in TABLE]
-            custom = [provider.subscribes_to for provider in providers if provider.id in enabled]
-            self._known = (providers, frozenset(name for row in (*rows, *custom) for name in row))
-        return self._known[1]
-
     async def _ask_providers(self, event: str, payload: Mapping[str, object]) -> None:
-        if find_event(event).name not in self._heard():
+        if not self._lineup.fits(self._registry):
+            self._lineup = Lineup(self._options, self._registry)
+        if not self._lineup.hearing(find_event(event).name):
             return
         stored = self._session.stored
         asked = await evaluate(
@@ -146,6 +138,7 @@ class Happenings:
             recall=self._recall,
             pressure=stored.pressure,
             recall_slot=self._slot,
+            lineup=self._lineup,
         )
         if asked.evaluated or asked.pressure != stored.pressure:
             self._admit_providers(asked)
