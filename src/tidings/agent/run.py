@@ -107,14 +107,16 @@ class Run:
         results first, in the same commit, so that the history stays valid.
         """
         await self.happenings.handle(self.session.take_events())
+        if seam != "loop_exit" and not self.session.stored.mailbox.items:
+            return ()
         with self.session.step():
             items = self.session.drain(seam)
             if items and closing:
                 self._keep_results(not_run(closing, INTERRUPTED, now_ms=now_ms()))
             for item in items:
                 self.session.keep(self._let_in(item, seam))
-            if items or seam == "loop_exit":
-                self.session.note(self._checkpoint_records(seam, items, bool(closing)))
+            if items:
+                self.session.note([self._checkpoint_record(seam, items, bool(closing))])
         if items:
             await self.happenings.checkpoint(seam, self.iteration, len(items))
         return items
@@ -128,9 +130,7 @@ class Run:
         stamped = replace(item.what, fired_at_turn=stamp_turn(transcript))
         return inject_prepared(transcript, stamped).transcript
 
-    def _checkpoint_records(self, seam: Seam, items: Sequence[Item], skipped: bool) -> list[Record]:
-        if not items:
-            return []
+    def _checkpoint_record(self, seam: Seam, items: Sequence[Item], skipped: bool) -> Record:
         payload: Payload = {
             "iteration": self.iteration,
             "seam": seam,
@@ -138,7 +138,7 @@ class Run:
             "reminder_ids": [item.id for item in items if isinstance(item.what, Reminder)],
             "dispatch_skipped": skipped,
         }
-        return [Record("loop.checkpoint", payload)]
+        return Record("loop.checkpoint", payload)
 
     async def iterate(self) -> Status | None:
         """One iteration; gives the status when the loop should end."""

@@ -31,7 +31,7 @@ from tidings.core.transcript import Transcript
 from tidings.core.trust import admit
 from tidings.errors import CallerError, DuplicateReminderError
 from tidings.shell.ids import new_id
-from tidings.shell.journal import Journal, active_journal, current_journal, together, write
+from tidings.shell.journal import Journal, Step, current_journal, write
 
 if TYPE_CHECKING:
     from tidings.log.port import EventLog
@@ -97,32 +97,28 @@ class Session:
         """The agent that works here."""
         return self.transcript.agent_id
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self) -> Step:
         """One step: nobody else changes the session, and its records are one commit."""
-        with self._lock, self._writing(), together():
-            yield
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        if self.journal is None:
-            yield
-            return
-        with active_journal(self.journal):
-            yield
+        return Step(self._lock, self.journal, self._note_late)
 
     def keep(self, transcript: Transcript) -> None:
         """Make `transcript` the session's; call inside a step."""
         self.stored = replace(self.stored, transcript=transcript)
 
     def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
-        """Write records of the loop's own, after those that could wait; call inside a step."""
-        late, self._later = self._later, []
-        write(self.transcript, (*late, *records), changes)
+        """Write records of the loop's own; call inside a step."""
+        write(self.transcript, records, changes)
 
     def note_later(self, records: Sequence[Record]) -> None:
         """Write records that change nothing with the next step, to spare them a commit of their own."""
-        self._later += records
+        with self._lock:
+            self._later += records
+
+    def _note_late(self) -> None:
+        """Write, as a step begins, the records that could wait for it."""
+        if self._later:
+            late, self._later = self._later, []
+            write(self.transcript, late, ())
 
     def remind(
         self,
