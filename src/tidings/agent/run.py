@@ -115,8 +115,8 @@ class Run:
                 self._keep_results(not_run(closing, INTERRUPTED, now_ms=now_ms()))
             for item in items:
                 self.session.keep(self._let_in(item, seam))
-            if items:
-                self.session.note([self._checkpoint_record(seam, items, bool(closing))])
+            if items or seam == "loop_exit":
+                self.session.note(self._checkpoint_records(seam, items, bool(closing)))
         if items:
             await self.happenings.checkpoint(seam, self.iteration, len(items))
         return items
@@ -130,7 +130,9 @@ class Run:
         stamped = replace(item.what, fired_at_turn=stamp_turn(transcript))
         return inject_prepared(transcript, stamped).transcript
 
-    def _checkpoint_record(self, seam: Seam, items: Sequence[Item], skipped: bool) -> Record:
+    def _checkpoint_records(self, seam: Seam, items: Sequence[Item], skipped: bool) -> list[Record]:
+        if not items:
+            return []
         payload: Payload = {
             "iteration": self.iteration,
             "seam": seam,
@@ -138,7 +140,7 @@ class Run:
             "reminder_ids": [item.id for item in items if isinstance(item.what, Reminder)],
             "dispatch_skipped": skipped,
         }
-        return Record("loop.checkpoint", payload)
+        return [Record("loop.checkpoint", payload)]
 
     async def iterate(self) -> Status | None:
         """One iteration; gives the status when the loop should end."""
@@ -231,6 +233,7 @@ class Run:
         """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""
         turn = self.session.transcript.turn + 1
         with self.session.step():
+            self.session.note()
             self._hint_at_cache(request, answer)
             shown = mark_fired(self.session.transcript, request, turn=turn).transcript
             message = conversation.assistant(answer, self.model.route.wire)

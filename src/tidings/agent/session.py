@@ -99,26 +99,21 @@ class Session:
 
     def step(self) -> Step:
         """One step: nobody else changes the session, and its records are one commit."""
-        return Step(self._lock, self.journal, self._note_late)
+        return Step(self._lock, self.journal)
 
     def keep(self, transcript: Transcript) -> None:
         """Make `transcript` the session's; call inside a step."""
         self.stored = replace(self.stored, transcript=transcript)
 
     def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
-        """Write records of the loop's own; call inside a step."""
-        write(self.transcript, records, changes)
+        """Write records of the loop's own, after those that could wait; call inside a step."""
+        late, self._later = self._later, []
+        write(self.transcript, (*late, *records), changes)
 
     def note_later(self, records: Sequence[Record]) -> None:
-        """Write records that change nothing with the next step, to spare them a commit of their own."""
+        """Write records that change nothing with the next note, to spare them a commit of their own."""
         with self._lock:
             self._later += records
-
-    def _note_late(self) -> None:
-        """Write, as a step begins, the records that could wait for it."""
-        if self._later:
-            late, self._later = self._later, []
-            write(self.transcript, late, ())
 
     def remind(
         self,

@@ -9,7 +9,7 @@ bounded, in the journal and go in with the next write; the error is reported onc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from threading import Lock, RLock
@@ -122,22 +122,20 @@ def current_journal() -> Journal | None:
 class Step:
     """A block whose transforms write in one commit: after a crash all of it is there, or none.
 
-    Nobody else holds `lock` meanwhile. The commit goes to `journal`, or without one to the active one;
-    `begin` may write what comes first. A step inside a step is a part of it.
+    Nobody else holds `lock` meanwhile. The commit goes to `journal`, or without one to the active one. A
+    step inside a step is a part of it.
     """
 
-    __slots__ = ("_begin", "_gathering", "_installed", "_journal", "_lock")
+    __slots__ = ("_gathering", "_installed", "_journal", "_lock")
 
-    def __init__(self, lock: RLock, journal: Journal | None, begin: Callable[[], None]) -> None:
+    def __init__(self, lock: RLock, journal: Journal | None) -> None:
         self._lock = lock
         self._journal = journal
-        self._begin = begin
 
     def __enter__(self) -> None:
         self._lock.acquire()
         self._installed = None if self._journal is None else _journal.set(self._journal)
         self._gathering = _gathered.set([]) if _gathered.get() is None else None
-        self._begin()
 
     def __exit__(
         self,
