@@ -8,7 +8,9 @@ planned texts into a body; they know nothing of reminders.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -76,6 +78,27 @@ _OVER_BUDGET = "external reminders of one request are limited; the older ones wa
 def row_for(route: Route, hint: RoleHint) -> Row:
     """The row of the table that decides for this route and hint."""
     return next(row for row in TABLE if hint in row.hints and _HAS[row.capability](route))
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """What the table says for one route: the row and role of each hint, and which hints it loses."""
+
+    rows: Mapping[RoleHint, Row]
+    roles: Mapping[str, str]
+    lost: Mapping[str, str]
+
+
+@lru_cache(maxsize=128)
+def layout(route: Route) -> Layout:
+    """The table, read for `route`; remembered, because a loop asks for every request."""
+    rows = {hint: row_for(route, hint) for hint in ROLE_HINTS}
+    lost = {
+        hint: _FALLBACK.format(route=route.name, hint=hint, shape=row.shape)
+        for hint, row in rows.items()
+        if not keeps_hint(route, hint)
+    }
+    roles = {hint: row.role for hint, row in rows.items()}
+    return Layout(MappingProxyType(rows), MappingProxyType(roles), MappingProxyType(lost))
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -160,25 +183,19 @@ def budget_warnings(reminders: Sequence[Reminder], deferred: tuple[str, ...]) ->
 
 def make_plan(route: Route, found: Candidates) -> Plan:
     """Plan a seed-placed request. Most are uniform, and then nothing is done one by one."""
-    rows = {hint: row_for(route, hint) for hint in ROLE_HINTS}
-    slots = {row.slot for row in rows.values()}
-    if len(slots) > 1 and not found.external:
-        slots = {rows[hint].slot for hint in set(map(_hint_of, found.reminders))}
-    roles: dict[str, str] = {hint: row.role for hint, row in rows.items()}
-    lost = {
-        hint: _FALLBACK.format(route=route.name, hint=hint, shape=row.shape)
-        for hint, row in rows.items()
-        if not keeps_hint(route, hint)
-    }
+    table = layout(route)
     if not found.reminders:
-        return Plan(roles=roles)
+        return Plan(roles=table.roles)
+    slots = {row.slot for row in table.rows.values()}
+    if len(slots) > 1 and not found.external:
+        slots = {table.rows[hint].slot for hint in set(map(_hint_of, found.reminders))}
     if len(slots) == 1 and not found.external:
-        plan = _uniform(route, slots.pop(), found, roles)
-        return msgspec.structs.replace(plan, lost=lost)
+        plan = _uniform(route, slots.pop(), found, table.roles)
+        return msgspec.structs.replace(plan, lost=table.lost)
     kept, deferred = within_budget(found.reminders)
-    plan = _one_by_one(route, kept, rows, roles)
+    plan = _one_by_one(route, kept, table.rows, table.roles)
     waiting = budget_warnings(found.reminders, deferred)
-    return msgspec.structs.replace(plan, lost=lost, deferred=deferred, warnings=waiting)
+    return msgspec.structs.replace(plan, lost=table.lost, deferred=deferred, warnings=waiting)
 
 
 def _uniform(route: Route, slot: Slot, found: Candidates, roles: Mapping[str, str]) -> Plan:
@@ -283,7 +300,7 @@ def _external_body(reminder: Reminder) -> str:
 def hint_warnings(rendered: Sequence[Reminder], lost: Mapping[str, str]) -> tuple[Warned, ...]:
     """HARN-RMD-003, once for each producer whose hint the route could not keep (decision 16)."""
     found: dict[str, Warned] = {}
-    for reminder in rendered:
+    for reminder in rendered if lost else ():
         if reminder.role_hint in lost and reminder.trust != "external":
             label = producer_label(reminder)
             told = Warned("HARN-RMD-003", label, lost[reminder.role_hint], reminder.id)
