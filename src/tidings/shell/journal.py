@@ -170,7 +170,7 @@ def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[C
         "task_id": here.get("task_id"),
         "agent_id": transcript.agent_id or here.get("agent_id"),
     }
-    entries = [(LIFECYCLE_TOPIC, record.kind, {**record.payload, **context}) for record in records]
+    entries = [(LIFECYCLE_TOPIC, record.kind, record.payload | context) for record in records]
     if session_id is not None:
         topic = transcript_topic(session_id)
         agent = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}
