@@ -165,7 +165,9 @@ def _object(holder: Message, key: str, where: str) -> Payload:
 
 
 def _list(value: object, where: str) -> list[Message]:
-    if not isinstance(value, (list, tuple)) or not all([isinstance(item, (dict, Mapping)) for item in value]):
+    if not isinstance(value, (list, tuple)) or False in [
+        isinstance(item, (dict, Mapping)) for item in value
+    ]:
         raise _bad(where, value, "a list of objects")
     return list(value)
 

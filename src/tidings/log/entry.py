@@ -75,8 +75,7 @@ def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
     if payloads is None:
         return [_entry_at(place, draft, now) for place, draft in enumerate(given)]
     return [
-        Entry(topic, kind, payload, now)
-        for (topic, kind, _), payload in zip(given, payloads, strict=True)
+        Entry(topic, kind, payload, now) for (topic, kind, _), payload in zip(given, payloads, strict=True)
     ]
 
 

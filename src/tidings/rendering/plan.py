@@ -92,12 +92,12 @@ class Layout(msgspec.Struct, frozen=True):
 def layout(route: Route) -> Layout:
     """The table, read for `route`; remembered, because a loop asks for every request."""
     rows = {hint: row_for(route, hint) for hint in ROLE_HINTS}
-    lost = {
+    lost: dict[str, str] = {
         hint: _FALLBACK.format(route=route.name, hint=hint, shape=row.shape)
         for hint, row in rows.items()
         if not keeps_hint(route, hint)
     }
-    roles = {hint: row.role for hint, row in rows.items()}
+    roles: dict[str, str] = {hint: row.role for hint, row in rows.items()}
     return Layout(MappingProxyType(rows), MappingProxyType(roles), MappingProxyType(lost))
 
 

@@ -39,7 +39,7 @@ def tool_output_truncated(situation: Situation) -> Payload | None:
     payload = situation.payload
     result = mapping(payload.get("result"))
     flags = [place.get(flag) for place in (payload, result) for flag in ("truncated", "compacted")]
-    if not any([flag is True for flag in flags]):
+    if True not in [flag is True for flag in flags]:
         return None
     tool = one_line(first(payload.get("tool_name"), payload.get("tool"), "tool"), 120) or "tool"
     size = number(first(payload.get("original_size"), result.get("original_size")))

@@ -69,7 +69,7 @@ class Clip:
 
 def truncate(text: str, limit: int) -> Clipped:
     """`text` in at most `limit` characters."""
-    if SMALLEST <= limit and len(text) <= limit:
+    if limit >= max(SMALLEST, len(text)):
         return Clipped(text, False, len(text))
     clip = Clip(limit)
     clip.feed(text)

@@ -58,7 +58,7 @@ def exit_code(observation: Mapping[str, object]) -> int | None:
 
 def is_untried(observation: Mapping[str, object]) -> bool:
     """Whether the call was refused, cancelled or never run."""
-    return any([_word(place.get("status")) in UNTRIED for place in _places(observation)])
+    return True in [_word(place.get("status")) in UNTRIED for place in _places(observation)]
 
 
 def ran_out_of_time(observation: Mapping[str, object]) -> bool:
@@ -137,11 +137,11 @@ def failed(observation: Mapping[str, object]) -> bool:
     """Whether the result says that the tool failed."""
     places = _places(observation)
     fine = [place.get(key) for place in places for key in ("ok", "success")]
-    if any([word is False for word in fine]):
+    if True in [word is False for word in fine]:
         return True
-    if any([place.get(key) is True for place in places for key in ("is_error", "isError")]):
+    if True in [place.get(key) is True for place in places for key in ("is_error", "isError")]:
         return True
-    if any([word is True for word in fine]):
+    if True in [word is True for word in fine]:
         return False
     return any(_word(place.get("status")) in FAILED or _said(place, ("error",)) for place in places)
 

@@ -30,4 +30,4 @@ def holds_evidence(value: object, depth: int = 0) -> bool:
         inside = value
     else:
         return False
-    return any([holds_evidence(item, depth + 1) for item in inside if type(item) not in _PLAIN])
+    return True in [holds_evidence(item, depth + 1) for item in inside if type(item) not in _PLAIN]
