@@ -64,7 +64,7 @@ class MessageList(msgspec.Struct, frozen=True, gc=False):
         """What follows the first `count` messages."""
         number, inside = divmod(count, _CHUNK)
         if number >= len(self.chunks):
-            return self.tail[inside:]
+            return self.tail[count - _CHUNK * len(self.chunks) :]
         return (*self.chunks[number][inside:], *chain(*self.chunks[number + 1 :]), *self.tail)
 
     def __iter__(self) -> Iterator[Message]:

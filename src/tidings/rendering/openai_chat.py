@@ -29,7 +29,7 @@ class OpenAIChat:
         head = leading(messages)
         opening = _with_system(messages[:head], joined(system))
         reminders: list[Message] = [{"role": "developer", "content": text} for text in developer]
-        rest = _with_blocks(messages[head:], list(blocks))
+        rest = _with_blocks(messages[head:] if head else messages, list(blocks))
         return {"messages": [*opening, *reminders, *rest]}
 
     def closed(self, messages: Sequence[Message]) -> str | None:
