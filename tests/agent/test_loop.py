@@ -433,3 +433,79 @@ def test_a_paused_answer_is_sent_back_as_it_is() -> None:
     result = play(model=model)
     assert (result.status, result.text) == ("done", "found it")
     assert [m["role"] for m in result.transcript.messages] == ["user", "assistant", "assistant"]
+
+
+def test_an_answer_that_comes_in_spite_of_a_cancel_is_not_kept() -> None:
+    session = Session("s", log=td.open_log("memory:"))
+
+    class Stubborn(ScriptedModel):
+        async def answer(self, *given: object) -> Answer:
+            session.cancel()
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                return Answer(text="too late")
+            raise AssertionError("nobody cancelled it")
+
+    assert play(model=Stubborn(["x"]), session=session).status == "cancelled"
+    assert [message["role"] for message in session.transcript.messages] == ["user"]
+
+
+def test_a_timeout_of_the_models_own_is_no_cancel() -> None:
+    class Late(ScriptedModel):
+        async def answer(self, *given: object) -> Answer:
+            raise TimeoutError("no answer")
+
+    with pytest.raises(TimeoutError, match="no answer"):
+        play(model=Late(["x"]))
+
+
+def test_a_session_that_was_cancelled_asks_no_model() -> None:
+    session = Session("s")
+    model = ScriptedModel(["x"])
+    session.cancel()
+    assert play(model=model, session=session).status == "cancelled"
+    assert model.requests == []
+
+
+def test_cancelling_the_task_of_a_loop_stops_its_tool_before_it_raises() -> None:
+    async def main() -> list[str]:
+        seen: list[str] = []
+        begun = asyncio.Event()
+
+        @tool(read_only=True)
+        async def hang() -> None:
+            """Hang."""
+            begun.set()
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                seen.append("cleaned up")
+
+        model = ScriptedModel([call("hang")])
+        loop = asyncio.ensure_future(agent_loop("work", model=model, tools=[hang], registry=Registry()))
+        async with asyncio.timeout(30):
+            await begun.wait()
+            loop.cancel()
+            await asyncio.wait({loop})
+        return [*seen, "cancelled" if loop.cancelled() else "ended"]
+
+    assert asyncio.run(main()) == ["cleaned up", "cancelled"]
+
+
+def test_what_quiet_providers_were_asked_is_in_the_log_with_the_next_answer() -> None:
+    log = td.open_log("memory:")
+    known: list[int] = []
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look around."""
+        return "nothing new"
+
+    def count(body: object) -> object:
+        asked = log.read(LIFECYCLE_TOPIC, kind_prefix="transcript.reminder.provider_evaluated")
+        known.append(len(list(asked)))
+        return call("look") if len(known) < 4 else "done"
+
+    play(model=ScriptedModel([count] * 4), tools=[look], session=Session("s", log=log), reminders=None)
+    assert known[1] < known[2] < known[3]

@@ -22,9 +22,9 @@ from tidings.agent.hooks import HookRun, run_hooks
 from tidings.agent.port import Outcome, ToolCall
 from tidings.agent.providers.evaluation import Pass, evaluate
 from tidings.agent.providers.facts import Recall
-from tidings.agent.providers.options import check_providers, config_of, enabled_providers
+from tidings.agent.providers.lineup import Lineup
+from tidings.agent.providers.options import check_providers, config_of
 from tidings.agent.providers.pressure import THRESHOLDS
-from tidings.agent.providers.table import TABLE
 from tidings.agent.registry import Registry, default_registry
 from tidings.agent.session import Session
 from tidings.agent.tools.receipt import Receipt
@@ -62,15 +62,15 @@ class Happenings:
         self.task = ""
         self._turn = asyncio.Lock()
         self._hooked: tuple[object, frozenset[str]] = (None, frozenset())
-        self._known: tuple[object, frozenset[str]] = (None, frozenset())
         check_providers(self._options, self._registry)
+        self._lineup = Lineup(self._options, self._registry)
 
     def hears(self, event: str) -> bool:
         """Whether a hook or provider hears `event`; one that nobody hears costs no more than this."""
         hooks = self._registry.hooks
         if self._hooked[0] is not hooks:
             self._hooked = (hooks, frozenset(name for hook in hooks for name in hook.events))
-        return event in self._hooked[1] or event in self._provided()
+        return event in self._hooked[1] or self._provided(event)
 
     async def happen(self, event: str, payload: Mapping[str, object]) -> str | None:
         """Tell hooks and providers of `event`; gives the reason if a hook objects to it."""
@@ -95,7 +95,7 @@ class Happenings:
 
     async def _round(self, event: str, payload: Mapping[str, object]) -> tuple[HookRun, Pass]:
         run = await run_hooks(self._registry, event, payload)
-        if run.veto is None and event in self._provided():
+        if run.veto is None and self._provided(event):
             return run, await self._asked(event, payload)
         return run, Pass((), self._session.stored.pressure)
 
@@ -171,15 +171,11 @@ class Happenings:
                 )
         return reports
 
-    def _provided(self) -> frozenset[str]:
-        """The events that some enabled provider hears, worked out anew when one is registered."""
-        providers = self._registry.providers
-        if self._known[0] is not providers:
-            enabled = enabled_providers(self._options, self._registry)
-            rows = [TABLE[name].subscribes_to for name in enabled if name in TABLE]
-            custom = [provider.subscribes_to for provider in providers if provider.id in enabled]
-            self._known = (providers, frozenset(name for row in (*rows, *custom) for name in row))
-        return self._known[1]
+    def _provided(self, event: str) -> bool:
+        """Whether an enabled provider hears `event`; worked out anew when one is registered."""
+        if not self._lineup.fits(self._registry):
+            self._lineup = Lineup(self._options, self._registry)
+        return bool(self._lineup.hearing(event))
 
     async def _asked(self, event: str, payload: Mapping[str, object]) -> Pass:
         before = self._session.stored.pressure
@@ -192,6 +188,7 @@ class Happenings:
             recall=self._recall,
             pressure=before,
             recall_slot=self._slot,
+            lineup=self._lineup,
         )
         return asked if asked.pressure != before else Pass(asked.evaluated, self._session.stored.pressure)
 

@@ -1,4 +1,4 @@
-"""News of a session, for those who wait for it: an event per waiting loop, set from any thread.
+"""News of a session, for those who wait for it: a signal per waiting loop, set from any thread.
 
 It carries nothing: whoever is woken looks at the session. `Session` wakes, `run.py` and `idle.py` wait.
 """
@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+from tidings.agent.signal import Signal
+
 
 class News:
     """Who waits for a session, in whatever event loop."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._waiting: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+        self._waiting: dict[Signal, asyncio.AbstractEventLoop] = {}
 
     @property
     def awaited(self) -> bool:
@@ -24,23 +26,23 @@ class News:
         return bool(self._waiting)
 
     def wake(self) -> None:
-        """Set the event of everybody who waits."""
+        """Set the signal of everybody who waits."""
         if not self._waiting:
             return
         with self._lock:
             waiting = list(self._waiting.items())
-        for event, loop in waiting:
+        for news, loop in waiting:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(event.set)
+                loop.call_soon_threadsafe(news.set)
 
     @contextmanager
-    def listening(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something arrives, while the block runs."""
-        event = asyncio.Event()
+    def listening(self) -> Iterator[Signal]:
+        """A signal that is set whenever something arrives, while the block runs."""
+        news = Signal()
         with self._lock:
-            self._waiting[event] = asyncio.get_running_loop()
+            self._waiting[news] = asyncio.get_running_loop()
         try:
-            yield event
+            yield news
         finally:
             with self._lock:
-                del self._waiting[event]
+                del self._waiting[news]

@@ -9,7 +9,7 @@ that a table or a pure function could decide; every step is one commit of the se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,12 +19,13 @@ from tidings.agent import conversation, store
 from tidings.agent.approvals import Approvals
 from tidings.agent.budget import open_calls, system_text
 from tidings.agent.compacting import make_room
-from tidings.agent.emitted import reports
+from tidings.agent.company import Company
 from tidings.agent.events import EVENTS
 from tidings.agent.happenings import Happenings
 from tidings.agent.port import Answer, Model, Outcome, ToolCall, Usage
 from tidings.agent.result import Compaction, LoopResult, OnText, Status
 from tidings.agent.session import Session
+from tidings.agent.signal import Signal
 from tidings.agent.steps import after_tools, before_tools
 from tidings.agent.suspending import falls_asleep
 from tidings.agent.tools.dispatch import Dispatcher
@@ -101,7 +102,7 @@ class Run:
         self.last_usage = Usage()
         self._system_text: object = None
         self._wire = WireMessages(model)
-        self.news = asyncio.Event()
+        self.news = Signal()
 
     async def checkpoint(self, seam: Seam, closing: Sequence[ToolCall] = ()) -> tuple[Item, ...]:
         """Let in what this seam takes. Every drain of the loop goes through here and is recorded.
@@ -110,6 +111,8 @@ class Run:
         results first, in the same commit, so that the history stays valid.
         """
         await self.happenings.handle(self.session.stored.events)
+        if seam != "loop_exit" and not self.session.stored.mailbox.items:
+            return ()
         with self.session.step():
             items = self.session.drain(seam)
             if items and closing:
@@ -162,8 +165,8 @@ class Run:
 
     def _take_the_floor(self) -> None:
         """After the model's own last word something must follow it, and say that it is not the user."""
-        messages = self.session.transcript.messages
-        if messages and messages[-1].get("role") == "assistant" and not self._paused:
+        last = self.session.transcript.state.messages.last
+        if last is not None and last.get("role") == "assistant" and not self._paused:
             with self.session.step():
                 self.session.keep(append_message(self.session.transcript, conversation.user(CONTINUE)))
 
@@ -200,7 +203,7 @@ class Run:
         request = render(
             self.model.route,
             system=self.system,
-            messages=self._wire.extended(transcript.messages),
+            messages=self._wire.extended(transcript.state.messages),
             reminders=transcript.pending,
             issued=self.session.stored.issued,
         )
@@ -213,34 +216,28 @@ class Run:
         Raises:
             Stopped: the session was cancelled; `work` has been too.
         """
-        task = asyncio.ensure_future(work)
+        if self.session.cancelled:
+            work.close()
+            raise Stopped
+        limit = asyncio.timeout(None)
         try:
-            await self._accompany(task)
-            if not task.done():
-                raise Stopped
-            return task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+            async with self._company(lambda: _end_now(limit)), limit:
+                given = await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        if limit.expired():
+            raise Stopped
+        return given
 
-    async def _accompany(self, work: asyncio.Task[T]) -> None:
-        """Wait for `work` or a cancel; what children report is told at once, other news at the seams."""
-        while True:
-            self.news.clear()
-            await self.happenings.handle(reports(self.session.stored.events))
-            if work.done() or self.session.cancelled:
-                return
-            heard = asyncio.ensure_future(self.news.wait())
-            try:
-                await asyncio.wait({work, heard}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                heard.cancel()
+    def _company(self, stop: Callable[[], None]) -> Company:
+        return Company(self.session, self.happenings, self.news, stop)
 
     def _answered(self, request: Request, answer: Answer) -> None:
         """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""
         turn = self.session.transcript.turn + 1
         with self.session.step():
+            self.session.note()
             self._hint_at_cache(request, answer)
             shown = mark_fired(self.session.transcript, request, turn=turn).transcript
             message = conversation.assistant(answer, self.model.route.wire)
@@ -287,18 +284,12 @@ class Run:
 
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
-        cancel = asyncio.Event()
+        cancel = Signal()
         context = ToolContext(
             session_id=self.session.id, cancel=cancel, emit=self._heard, workspace=self._workspace
         )
-        work = asyncio.ensure_future(self._dispatcher.dispatch(calls, context, self._approvals))
-        try:
-            await self._accompany(work)
-            if not work.done():
-                cancel.set()
-            return await work
-        finally:
-            work.cancel()
+        async with self._company(cancel.set):
+            return await self._dispatcher.dispatch(calls, context, self._approvals)
 
     def _heard(self, event: str, payload: Payload) -> None:
         """What a tool raises goes to the hooks; what the dispatcher reports they hear otherwise."""
@@ -339,3 +330,8 @@ class Run:
             undelivered=tuple(rows),
             error=error,
         )
+
+
+def _end_now(limit: asyncio.Timeout) -> None:
+    if limit.when() is None:
+        limit.reschedule(0)

@@ -7,8 +7,8 @@ session can be opened again where it was. What it decides is in `tidings.core`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from tidings.agent import store
 from tidings.agent.emitted import Emitted, pushed, read_emitted, without
 from tidings.agent.news import News
+from tidings.agent.signal import Signal
 from tidings.agent.store import Stored, Suspension
 from tidings.agent.tools.tool import Emit, ignore_event
 from tidings.core import inherit, lifecycle, records
@@ -32,11 +33,9 @@ from tidings.core.transcript import Transcript
 from tidings.core.trust import admit, admit_mode
 from tidings.errors import CallerError, DuplicateReminderError
 from tidings.shell.ids import new_id
-from tidings.shell.journal import Journal, active_journal, current_journal, together, write
+from tidings.shell.journal import Journal, Step, current_journal, write
 
 if TYPE_CHECKING:
-    import asyncio
-
     from tidings.log.port import EventLog
 
 
@@ -89,19 +88,9 @@ class Session:
         """The agent that works here."""
         return self.transcript.agent_id
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self) -> Step:
         """One step: nobody else changes the session, and its records are one commit."""
-        with self._lock, self._writing(), together():
-            yield
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        if self.journal is None:
-            yield
-            return
-        with active_journal(self.journal):
-            yield
+        return Step(self._lock, self.journal)
 
     def keep(self, transcript: Transcript) -> None:
         """Make `transcript` the session's; call inside a step."""
@@ -327,8 +316,8 @@ class Session:
         """Wake whoever waits for news of this session, in whatever loop."""
         self._news.wake()
 
-    def listening(self) -> AbstractContextManager[asyncio.Event]:
-        """An event that is set whenever something arrives, while the block runs."""
+    def listening(self) -> AbstractContextManager[Signal]:
+        """A signal that is set whenever something arrives, while the block runs."""
         return self._news.listening()
 
 

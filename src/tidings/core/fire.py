@@ -91,16 +91,13 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
         withdrawn=(*kept, *late),
         waiting=shot.waiting,
     )
-    written = (
-        *(_dropped(unused) for unused in shot.unused),
-        *(records.fired(s.reminder_id, turn, s.rendered_role, shot.placement) for s in shot.shown),
-        *warned,
-    )
+    dropped = [_dropped(unused) for unused in shot.unused]
+    fired = [records.fired(s.reminder_id, turn, s.rendered_role, shot.placement) for s in shot.shown]
     state = replace(transcript.state, marks=marks)
     following = drop_invalid(Transcript.of(state), _invalid(shot))
     unseen = _unseen(transcript, shot, turn)
     change = Change("transcript.fired", {"turn": turn, **_effects(shot, unseen, marks)})
-    return Fired(_postpone(following, unseen, turn), written, (change,))
+    return Fired(_postpone(following, unseen, turn), (*dropped, *fired, *warned), (change,))
 
 
 def _dropped(unused: Unused) -> Record:
@@ -143,6 +140,8 @@ def _stamped(reminder: Reminder, turn: int) -> Reminder:
 
 def _withdrawn_meanwhile(transcript: Transcript, shot: Shot) -> list[Withdrawn]:
     """What the request put into the history although it had left while the model answered."""
+    if not shot.issued:
+        return []
     pending = {entry.slot for entry in transcript.state.shelf.entries()}
     gone = [reminder for reminder in shot.issued if slot_of(reminder) not in pending]
     return [Withdrawn(r.id, "cleared", r.body, r.trust, r.scope) for r in gone]

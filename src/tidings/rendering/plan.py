@@ -8,7 +8,9 @@ planned texts into a body; they know nothing of reminders.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -78,6 +80,27 @@ def row_for(route: Route, hint: RoleHint) -> Row:
     return next(row for row in TABLE if hint in row.hints and _HAS[row.capability](route))
 
 
+class Layout(msgspec.Struct, frozen=True):
+    """What the table says for one route: the row and role of each hint, and which hints it loses."""
+
+    rows: Mapping[RoleHint, Row]
+    roles: Mapping[str, str]
+    lost: Mapping[str, str]
+
+
+@lru_cache(maxsize=128)
+def layout(route: Route) -> Layout:
+    """The table, read for `route`; remembered, because a loop asks for every request."""
+    rows = {hint: row_for(route, hint) for hint in ROLE_HINTS}
+    lost: dict[str, str] = {
+        hint: _FALLBACK.format(route=route.name, hint=hint, shape=row.shape)
+        for hint, row in rows.items()
+        if not keeps_hint(route, hint)
+    }
+    roles: dict[str, str] = {hint: row.role for hint, row in rows.items()}
+    return Layout(MappingProxyType(rows), MappingProxyType(roles), MappingProxyType(lost))
+
+
 class Candidates(msgspec.Struct, frozen=True):
     """The reminders that may be rendered, and those that cannot."""
 
@@ -141,24 +164,18 @@ def _name(item: object) -> str:
 
 def make_plan(route: Route, found: Candidates) -> Plan:
     """Plan a seed-placed request. Most are uniform, and then nothing is done one by one."""
-    rows = {hint: row_for(route, hint) for hint in ROLE_HINTS}
-    slots = {row.slot for row in rows.values()}
-    if len(slots) > 1 and not found.external:
-        slots = {rows[hint].slot for hint in set(map(_hint_of, found.reminders))}
-    roles: dict[str, str] = {hint: row.role for hint, row in rows.items()}
-    lost = {
-        hint: _FALLBACK.format(route=route.name, hint=hint, shape=row.shape)
-        for hint, row in rows.items()
-        if not keeps_hint(route, hint)
-    }
+    table = layout(route)
     if not found.reminders:
-        return Plan(roles=roles)
+        return Plan(roles=table.roles)
+    slots = {row.slot for row in table.rows.values()}
+    if len(slots) > 1 and not found.external:
+        slots = {table.rows[hint].slot for hint in set(map(_hint_of, found.reminders))}
     if len(slots) == 1 and not found.external:
-        plan = _uniform(route, slots.pop(), found, roles)
-        return msgspec.structs.replace(plan, lost=lost)
+        plan = _uniform(route, slots.pop(), found, table.roles)
+        return msgspec.structs.replace(plan, lost=table.lost)
     fit = fitting(found.reminders, found.waiting)
-    plan = _one_by_one(route, fit, rows, roles)
-    return msgspec.structs.replace(plan, lost=lost, late=fit.late, warnings=fit.warnings)
+    plan = _one_by_one(route, fit, table.rows, table.roles)
+    return msgspec.structs.replace(plan, lost=table.lost, late=fit.late, warnings=fit.warnings)
 
 
 def _uniform(route: Route, slot: Slot, found: Candidates, roles: Mapping[str, str]) -> Plan:
@@ -243,7 +260,7 @@ def shown(rendered: Sequence[Reminder], roles: Mapping[str, str]) -> tuple[Shown
 def hint_warnings(rendered: Sequence[Reminder], lost: Mapping[str, str]) -> tuple[Warned, ...]:
     """HARN-RMD-003, once for each producer whose hint the route could not keep (decision 16)."""
     found: dict[str, Warned] = {}
-    for reminder in rendered:
+    for reminder in rendered if lost else ():
         if reminder.role_hint in lost and reminder.trust != "external":
             label = producer_label(reminder)
             told = Warned("HARN-RMD-003", label, lost[reminder.role_hint], reminder.id)

@@ -38,8 +38,8 @@ def tool_output_truncated(situation: Situation) -> Payload | None:
     """Fires when a tool's output was cut or compacted before the model saw it."""
     payload = situation.payload
     result = mapping(payload.get("result"))
-    cut = any(place.get(flag) is True for place in (payload, result) for flag in ("truncated", "compacted"))
-    if not cut:
+    flags = [place.get(flag) for place in (payload, result) for flag in ("truncated", "compacted")]
+    if True not in [flag is True for flag in flags]:
         return None
     tool = one_line(first(payload.get("tool_name"), payload.get("tool"), "tool"), 120) or "tool"
     size = number(first(payload.get("original_size"), result.get("original_size")))

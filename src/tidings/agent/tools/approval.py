@@ -80,11 +80,11 @@ class Gate:
 
     def must_ask(self, request: Request) -> bool:
         """Whether a person has to be asked about this call."""
-        return self._settled(request) is None
+        return self.settled(request) is None
 
     async def decide(self, request: Request, watch: Watch | None = None) -> Verdict:
         """Whether the call may run; never raises unless `watch` does, every failure declines."""
-        settled = self._settled(request)
+        settled = self.settled(request)
         if settled is not None or watch is None:
             return settled or await self._asked(request)
         verdict = await watch.asked(request)
@@ -95,7 +95,7 @@ class Gate:
         await watch.replied(request, verdict)
         return verdict
 
-    def _settled(self, request: Request) -> Verdict | None:
+    def settled(self, request: Request) -> Verdict | None:
         """The verdict that needs nobody, if there is one."""
         rule = matching(self._rules, request.call, request.workspace)
         if rule is not None and rule.action != "ask":

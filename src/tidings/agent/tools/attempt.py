@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidings.agent.port import Outcome, ToolCall
+from tidings.agent.signal import Signal
 from tidings.agent.tools.approval import Gate, Request, Verdict, Watch
 from tidings.agent.tools.receipt import Receipt, Status, not_run
 from tidings.agent.tools.supervise import Stopped, supervise
@@ -83,21 +84,22 @@ class Attempt:
             session_id=context.session_id,
             workspace=context.workspace,
         )
-        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
-        asking = desk.gate.must_ask(request)
-        if asking:
-            context.emit("permission_asked", {**named, "arguments": self.call.arguments})
-        deciding = desk.gate.decide(request, desk.watch)
-        verdict = await supervise(deciding, stop=context.cancel, told=asyncio.Event())
-        if asking:
-            context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        verdict = desk.gate.settled(request) or await self._asked(request, desk, context)
         if not verdict.allowed:
             raise _Closed("denied", _refusal(verdict))
         self._approved_by = verdict.by
 
+    async def _asked(self, request: Request, desk: Desk, context: ToolContext) -> Verdict:
+        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
+        context.emit("permission_asked", {**named, "arguments": self.call.arguments})
+        deciding = desk.gate.decide(request, desk.watch)
+        verdict = await supervise(deciding, stop=context.cancel, told=asyncio.Event())
+        context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        return verdict
+
     async def _execute(self, tool: Tool, run: Run, desk: Desk, context: ToolContext) -> Receipt:
         own = msgspec.structs.replace(
-            context, call_id=self.call.id, cancel=asyncio.Event(), max_output=desk.max_output
+            context, call_id=self.call.id, cancel=Signal(), max_output=desk.max_output
         )
         seconds = desk.deadline if tool.deadline is None else tool.deadline
         self._started = (now_ms(), time.monotonic())

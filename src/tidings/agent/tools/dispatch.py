@@ -72,7 +72,7 @@ class Dispatcher:
         desk = msgspec.structs.replace(self._desk, watch=watch)
         batch = _Batch([Attempt(call) for call in calls], desk, context)
         try:
-            if self._side_by_side(calls):
+            if len(calls) > 1 and self._side_by_side(calls):
                 await batch.run_side_by_side(self._max_parallel)
             else:
                 await batch.run_in_order()

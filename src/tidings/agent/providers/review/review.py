@@ -13,6 +13,7 @@ from tidings.agent.providers.review.commands import command_of, verifiers_in
 from tidings.agent.providers.review.finding import SOURCES, Finding, finding
 from tidings.agent.providers.review.runtime import (
     exit_code,
+    failed,
     is_untried,
     output_of,
     provenance_of,
@@ -22,6 +23,7 @@ from tidings.agent.providers.review.runtime import (
     verifier_signals,
 )
 from tidings.agent.providers.review.scan import Scan, scan
+from tidings.agent.providers.review.sieve import holds_evidence
 from tidings.agent.providers.review.structured import structured
 from tidings.agent.providers.situation import Situation, first, mapping, number
 from tidings.agent.providers.table import TABLE
@@ -59,10 +61,14 @@ def grounded_review(situation: Situation) -> Payload | None:
 
 def findings(payload: Mapping[str, object], *, texts: bool = True, warnings: bool = False) -> list[Finding]:
     """Every finding in the payload, each once, in the order of `SOURCES`."""
-    found: list[Finding] = list(verifier_signals(payload))
-    found += structured(payload, warnings=warnings)
+    found: list[Finding] = []
+    if holds_evidence(payload):
+        found += verifier_signals(payload)
+        found += structured(payload, warnings=warnings)
     for observation in _observations(payload):
         found += _of_one(observation, texts=texts, warnings=warnings)
+    if not found:
+        return found
     unique = dict.fromkeys(one for one in found if one.summary)
     return sorted(unique, key=lambda one: SOURCES.index(one.source))
 
@@ -87,8 +93,10 @@ def _of_one(observation: Mapping[str, object], *, texts: bool, warnings: bool) -
     if is_untried(observation):
         return
     command = command_of(observation)
-    provenance = provenance_of(command, observation.get("tool_name"))
     verifiers = verifiers_in(command) if texts else ()
+    if not verifiers and not failed(observation):
+        return
+    provenance = provenance_of(command, observation.get("tool_name"))
     output = output_of(observation) if verifiers else ""
     seen = scan(output, verifiers, provenance, warnings=warnings) if verifiers else Scan()
     yield from seen.findings
