@@ -1,13 +1,15 @@
 """The loop without the model: turns per second, and how they grow with the history.
 
 A scripted agent calls one tool per turn with twenty reminders pending and a SQLite log attached. It is
-compared, in the same run, with a bare loop that only builds and encodes the same request bodies. CPU time,
-because a neighbour's load would show up as waiting for the disk.
+compared, in the same run, with a bare loop that only builds and encodes the same request bodies: rounds
+of both alternate, and medians are reported. CPU time, because a neighbour's load would show up as waiting
+for the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
+import statistics
 import tempfile
 import time
 from collections.abc import Sequence
@@ -85,16 +87,17 @@ def _loop(turns: int, folder: Path) -> list[float]:
     return model.at
 
 
-def _bare(turns: int) -> float:
-    """Seconds to build and encode the same bodies, and nothing else."""
+def _bare(turns: int) -> list[float]:
+    """When each of the same bodies was built and encoded, and nothing else done."""
     reminders = "\n\n".join(
         f"System reminder:\nsrc/{n}.py changed in another editor; re-read it." for n in range(PENDING)
     )
     history: list[dict[str, object]] = [{"role": "user", "content": "work"}]
-    started = time.process_time()
+    at = [time.process_time()]
     for turn in range(1, turns + 1):
         system = {"role": "system", "content": f"{SYSTEM}\n\n{reminders}"}
         msgspec.json.encode({"messages": [system, *history]})
+        at.append(time.process_time())
         arguments = msgspec.json.encode({"path": f"src/{turn}.py"}).decode()
         call = {
             "id": f"call_{turn}",
@@ -104,29 +107,48 @@ def _bare(turns: int) -> float:
         history.append({"role": "assistant", "content": ANSWER, "tool_calls": [call]})
         result = f"src/{turn}.py: nothing new"
         history.append({"role": "tool", "tool_call_id": f"call_{turn}", "content": result})
-    return time.process_time() - started
+    return at
+
+
+class Round(msgspec.Struct, frozen=True):
+    """Seconds of one run: a turn on the whole, an early one and a late one."""
+
+    turn: float
+    early: float
+    late: float
+
+    @classmethod
+    def of(cls, at: list[float]) -> Round:
+        """The figures of a run, from when its requests were made."""
+        tenth = (len(at) - 1) // 10
+        early, late = at[2 * tenth] - at[tenth], at[-1] - at[-1 - tenth]
+        return cls((at[-1] - at[0]) / (len(at) - 1), early / tenth, late / tenth)
 
 
 def run(quick: bool) -> list[Measurement]:
-    """Turns per second at the start and the end of a long session, and the ratio to the bare loop."""
-    turns = 60 if quick else 1_000
+    """A turn over a bare one, and how both grow from the start to the end of a long session."""
+    turns, rounds = (60, 1) if quick else (1_000, 5)
     with tempfile.TemporaryDirectory() as name:
-        at = _loop(turns, Path(name))
-    bare = _bare(turns)
-    tenth = turns // 10
-    early = (at[2 * tenth] - at[tenth]) / tenth
-    late = (at[-1] - at[-1 - tenth]) / tenth
-    whole = at[-1] - at[0]
+        pairs = [(Round.of(_loop(turns, Path(name))), Round.of(_bare(turns))) for _ in range(rounds)]
+    turn = statistics.median(ours.turn for ours, _ in pairs)
+    bare = statistics.median(theirs.turn for _, theirs in pairs)
+    early = statistics.median(ours.early for ours, _ in pairs)
+    late = statistics.median(ours.late for ours, _ in pairs)
+    beyond = [(ours.late - theirs.late, ours.early - theirs.early) for ours, theirs in pairs]
     return [
         measurement(
             f"loop over bare bodies, {turns:,} turns",
-            whole / bare,
+            statistics.median(ours.turn / theirs.turn for ours, theirs in pairs),
             target="<= 3",
-            detail=f"{turns / whole:.0f} turns/s against {turns / bare:.0f}",
+            detail=f"{1 / turn:.0f} turns/s against {1 / bare:.0f}",
         ),
         measurement(
             "a late turn over an early one",
             late / early,
-            detail=f"{late * 1e3:.2f} ms at turn {turns:,}, {early * 1e3:.2f} ms at turn {2 * tenth}",
+            detail=f"{late * 1e3:.2f} ms at turn {turns:,}, {early * 1e3:.2f} ms at turn {turns // 5}",
+        ),
+        measurement(
+            "the same without what the bare bodies cost",
+            statistics.median(at_the_end / at_the_start for at_the_end, at_the_start in beyond),
         ),
     ]

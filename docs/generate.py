@@ -48,6 +48,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "loop-statuses": loop.statuses,
     "seams": loop.seams,
     "hook-events": happenings.hook_events,
+    "hook-payloads": happenings.hook_payloads,
+    "payload-fields": happenings.payload_fields,
     "hook-registrars": happenings.registrars,
     "providers": happenings.providers,
     "provider-keys": happenings.provider_keys,

@@ -8,7 +8,7 @@ from typing import get_args
 from docs.parts.markdown import code, table
 from tidings.agent.loop import agent_loop
 from tidings.agent.result import LoopResult, Status
-from tidings.core.seams import DRAINS, MODES
+from tidings.core.seams import DRAINS, MODES, NEEDS, Mode, Seam
 
 SEAM_WHEN: dict[str, str] = {
     "iteration_start": "before each request, and before compaction",
@@ -25,7 +25,7 @@ SEAM_WHEN: dict[str, str] = {
 OPTIONS: dict[str, str] = {
     "task": "the user's words; None goes on with what the session holds",
     "system": "the system prompt: a string, or the parts that `render` takes",
-    "model": "a name ([Models](models.md)) or anything with the three methods of the port",
+    "model": "a name ([Models](models.md)), or a model of your own, which stays open",
     "tools": "tools, or plain functions ([Tools](tools.md))",
     "session": "the session to work in; without it a new one is made from the next two options",
     "session_id": "the id of the session to open; used when `session` is not given",
@@ -45,11 +45,12 @@ OPTIONS: dict[str, str] = {
 
 STATUSES: dict[str, str] = {
     "done": "the model answered without tool calls, nothing was waiting and no hook objected",
+    "cut_short": "the last answer was cut off by the output limit; `error` says what to do",
     "budget_exhausted": "`max_iterations` were used",
     "failed": "the model gave no usable answer; `error` says why",
     "cancelled": "`session.cancel()`",
     "blocked": "a hook refused the task (`text` is the reason), or the model refused to answer",
-    "suspended": "`session.suspend()`; `session.resume()` before the next loop",
+    "suspended": "`session.suspend()`, unless a hook withdrew it; `session.resume()` before the next loop",
     "idle": "a daemon heard nothing for `max_idle_seconds`",
 }
 
@@ -61,13 +62,18 @@ RESULT: dict[str, str] = {
     "receipts": "one per tool call of this run, in order ([Tools](tools.md#receipts))",
     "usage": "tokens of all answers, summaries included, as the vendor counted them",
     "undelivered": "what still waits in the mailbox, as rows of `pending_injections`",
-    "error": "why it failed, else None",
+    "error": "why it failed or was cut short, else None",
 }
 
 SESSION_CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
-    "mailbox.queued": (("item",), "`remind` or `inject`: mode, and the whole reminder or message"),
+    "mailbox.queued": (("item",), "`remind` or `inject`: mode, grants, and the whole reminder or message"),
     "mailbox.drained": (("ids",), "a seam let these in, in the same commit as what they became"),
     "mailbox.revoked": (("ids",), "`revoke_reminder`, or `clear` for queued ones"),
+    "session.emitted": (
+        ("id", "event", "payload"),
+        "`emit`, in a commit of its own; what a tool raises, with the next step",
+    ),
+    "session.heard": (("ids",), "hooks were told of these events, in the commit of what they added"),
     "session.state": (
         ("issued", "suspension", "resumption", "pressure"),
         "what the loop keeps beside the transcript, after it changed",
@@ -77,11 +83,14 @@ SESSION_CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
 
 def seams() -> str:
     """Seams against modes, and when each seam is passed."""
-    rows = [
-        (f"`{seam}`", *("yes" if mode in drained else "" for mode in MODES), SEAM_WHEN[seam])
-        for seam, drained in DRAINS.items()
-    ]
+    rows = [(f"`{seam}`", *(_taken(seam, mode) for mode in MODES), SEAM_WHEN[seam]) for seam in DRAINS]
     return table(("seam", *(f"`{mode}`" for mode in MODES), "passed when"), rows)
+
+
+def _taken(seam: Seam, mode: Mode) -> str:
+    if mode not in DRAINS[seam]:
+        return ""
+    return f"yes; external ones by the grant `{NEEDS[seam]}`" if seam in NEEDS else "yes"
 
 
 def options() -> str:

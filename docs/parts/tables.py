@@ -14,7 +14,8 @@ WHEN: dict[str, str] = {
     "fired": "a reminder was in an answered request",
     "deduped": "a reminder, or compaction, replaced older ones with its key",
     "expired": "a reminder left: `reason` is `ttl`, `compaction` or `cleared`",
-    "dropped": "a reminder could not be used: `reason` is `invalid` or `capability_mismatch`",
+    "dropped": "a reminder could not be used: `reason` is `invalid`; `capability_mismatch` is for routes "
+    "without any slot, of which there is none",
     "inherited": "a child session received a copy",
     "provider_evaluated": "a provider was asked at an event; `fired` says whether it gave a reminder",
     "queued": "`session.remind` accepted a reminder; it waits in the mailbox",
@@ -32,7 +33,7 @@ CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
     "transcript.cleared": (("event_ids",), "`clear_reminders` removed something"),
     "transcript.passed": (("turn",), "`post_turn`"),
     "transcript.fired": (
-        ("turn", "postponed", "invalid", "standing", "withdrawn", "warned"),
+        ("turn", "postponed", "invalid", "standing", "withdrawn", "warned", "waiting"),
         "`mark_fired`: what the request changed besides",
     ),
 }
@@ -80,7 +81,8 @@ def trust_limits() -> str:
     """The longest body of each tier, and the budget of a request."""
     rows = [(f"a body of tier `{tier}`", _size(limit)) for tier, limit in trust.LIMITS.items()]
     return table(
-        ("what", "at most"), [*rows, ("all external bodies of one request", _size(trust.REQUEST_BUDGET))]
+        ("what", "at most"),
+        [*rows, ("the external text of one request, as it is rendered", _size(trust.REQUEST_BUDGET))],
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 
 import tidings as td
-from tidings.agent.models.scripted import ScriptedModel
+from tidings.testing import ScriptedModel
 
 registry = td.Registry()
 

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import tidings as td
-from tidings.agent.models.scripted import ScriptedModel
+from tidings.testing import ScriptedModel
 
 with tempfile.TemporaryDirectory() as folder, td.facts_store(Path(folder) / "facts.db"):
     td.store_fact(

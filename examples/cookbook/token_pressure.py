@@ -3,8 +3,8 @@
 import asyncio
 
 import tidings as td
-from tidings.agent.models.scripted import ScriptedModel, call
 from tidings.agent.port import Answer, Usage
+from tidings.testing import ScriptedModel, call
 
 
 @td.tool(read_only=True)

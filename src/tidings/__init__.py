@@ -15,6 +15,7 @@ from tidings.version import __version__
 
 if TYPE_CHECKING:
     from tidings.agent.audit import audit_log as audit_log
+    from tidings.agent.emitted import EventsFullError as EventsFullError
     from tidings.agent.loop import agent_loop as agent_loop
     from tidings.agent.loop import llm_call as llm_call
     from tidings.agent.models.choose import model as model
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tidings.agent.result import Daemon as Daemon
     from tidings.agent.result import LoopResult as LoopResult
     from tidings.agent.session import Session as Session
+    from tidings.agent.steps import run_step as run_step
     from tidings.agent.subagents import spawn as spawn
     from tidings.agent.subagents import spawn_tool as spawn_tool
     from tidings.agent.tools.approval import Gate as Gate
@@ -102,6 +104,7 @@ _HOME = {
         "store_fact",
     ),
     "agent.audit": ("audit_log",),
+    "agent.emitted": ("EventsFullError",),
     "agent.loop": (
         "agent_loop",
         "llm_call",
@@ -124,6 +127,7 @@ _HOME = {
         "LoopResult",
     ),
     "agent.session": ("Session",),
+    "agent.steps": ("run_step",),
     "agent.subagents": (
         "spawn",
         "spawn_tool",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 
+import msgspec
 import pytest
 
 import tidings as td
+from tests.agent.recorder import bounded
 from tests.agent.test_loop import play, requests_with
 from tidings.agent.audit import audit_log
 from tidings.agent.models.scripted import ScriptedModel, call
@@ -266,3 +268,82 @@ def test_stored_facts_are_told_at_the_start_of_the_next_session(tmp_path) -> Non
         model = ScriptedModel(["done"])
         play("how does the build cancel tool calls?", model=model, reminders=None)
     assert requests_with(model, "Build cancels in-flight tool calls on SIGINT") == [1]
+
+
+def test_the_facts_of_another_folder_are_told_when_the_config_names_it(tmp_path, monkeypatch) -> None:
+    monkeypatch.delenv("TIDINGS_FACTS", raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for folder, claim in (("here", "Tests run offline."), ("there", "Tests run twice.")):
+        td.store_fact(kind="constraint", claim=claim, confidence=1, root=tmp_path / folder)
+    told = {}
+    for root in (None, str(tmp_path / "there"), "../there", str(tmp_path / "nowhere")):
+        model = ScriptedModel(["done"])
+        config = {} if root is None else {"project_facts": {"root": root}}
+        play("how do tests run?", model=model, reminders={"config": config})
+        told[root] = [claim for claim in ("offline", "twice") if requests_with(model, claim)]
+    assert list(told.values()) == [["offline"], ["twice"], ["twice"], []]
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_recall_of_ones_own_hears_of_a_root_only_when_one_is_named() -> None:
+    heard: list[dict[str, object]] = []
+
+    def recall(query: str, **asked: object) -> list[object]:
+        heard.append(asked)
+        return []
+
+    for config in ({}, {"project_facts": {"root": "service"}}):
+        play(model=ScriptedModel(["done"]), reminders={"config": config}, recall=recall)
+    asked = {"namespace": "project/facts", "max_facts": 5, "min_confidence": 0.5, "kind_filter": None}
+    assert heard == [asked, {**asked, "root": "service"}]
+
+
+def test_persona_hooks_are_chosen_by_the_agent_that_works() -> None:
+    registry, heard = Registry(), []
+    for pattern in ("lead*", "other"):
+        registry.register_persona_hook(
+            ["pre_agent_turn", "post_agent_turn"],
+            lambda ctx, pattern=pattern: heard.append((pattern, ctx.event, ctx.persona)),
+            pattern=pattern,
+        )
+    play(model=ScriptedModel(["done"]), registry=registry, session=Session("s", agent_id="lead-1"))
+    assert heard == [("lead*", "pre_agent_turn", "lead-1"), ("lead*", "post_agent_turn", "lead-1")]
+
+
+def test_every_refusal_of_a_hook_is_recorded() -> None:
+    registry, log = Registry(), td.open_log("memory:")
+    registry.register_session_hook("user_prompt_submit", lambda ctx: {"block": True, "reason": "policy"})
+    play(model=ScriptedModel([]), registry=registry, session=Session("s", log=log))
+    assert [(w["code"], w["event"], w["message"]) for w in payloads(log, "warning")] == [
+        ("vetoed", "user_prompt_submit", "policy")
+    ]
+
+
+def test_providers_are_not_asked_about_what_a_hook_refused() -> None:
+    registry, asked = Registry(), []
+    registry.register_session_hook("user_prompt_submit", lambda ctx: False)
+    registry.register_reminder_provider(
+        id="late", subscribes_to=["user_prompt_submit"], evaluate=lambda ctx: asked.append(ctx.event)
+    )
+    play(model=ScriptedModel([]), registry=registry, reminders=None)
+    assert asked == []
+
+
+def test_a_reason_that_no_log_can_hold_still_refuses() -> None:
+    registry, log = Registry(), td.open_log("memory:")
+    registry.register_session_hook("user_prompt_submit", lambda ctx: {"block": True, "reason": "no \ud800"})
+    result = play(model=ScriptedModel([]), registry=registry, session=Session("s", log=log))
+    assert (result.status, result.text, len(payloads(log, "warning"))) == ("blocked", "no ?", 1)
+
+
+def test_a_pressure_mark_that_another_round_set_meanwhile_is_kept() -> None:
+    registry, session = Registry(), Session("s")
+
+    def evaluate(ctx):
+        with session.step():
+            session.stored = msgspec.structs.replace(session.stored, pressure="70")
+
+    registry.register_reminder_provider(id="slow", subscribes_to=["post_step"], evaluate=evaluate)
+    bounded(td.run_step("check", lambda: None, session=session, registry=registry))
+    assert session.stored.pressure == "70"

@@ -1,4 +1,4 @@
-"""Killing the process between any two steps loses no accepted reminder and shows none too long."""
+"""Killing the process between any two steps loses nothing that was accepted and shows nothing too long."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import tidings as td
 ROOT = Path(__file__).parents[2]
 
 
-def run_until(log: Path, requests: Path, kill_after: int) -> tuple[list[str], bool]:
+def run_until(kill_after: int, module: str, *paths: Path) -> tuple[list[str], bool]:
     """Start the child, kill -9 it after so many lines; gives what it said it accepted."""
-    command = [sys.executable, "-m", "tests.agent.killed", str(log), str(requests)]
+    command = [sys.executable, "-m", f"tests.agent.{module}", *map(str, paths)]
     accepted: list[str] = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -28,7 +28,6 @@ def run_until(log: Path, requests: Path, kill_after: int) -> tuple[list[str], bo
             accepted.append(line.split()[1])
             if number == kill_after:
                 child.kill()
-                break
     return accepted, False
 
 
@@ -38,7 +37,7 @@ def test_a_session_survives_kills_at_random_points(seed: int, tmp_path: Path) ->
     log, requests = tmp_path / "log.db", tmp_path / "requests.jsonl"
     accepted: list[str] = []
     for _ in range(30):
-        more, finished = run_until(log, requests, chance.randint(1, 4))
+        more, finished = run_until(chance.randint(1, 4), "killed", log, requests)
         accepted += more
         if finished:
             break
@@ -59,3 +58,26 @@ def test_a_session_survives_kills_at_random_points(seed: int, tmp_path: Path) ->
     assert all(shown[name] == count for name, count in left.items())
     bodies = [json.loads(line) for line in requests.read_text().splitlines()]
     assert {b["turn"] for b in bodies} == set(range(1, transcript.turn + 1))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_accepted_event_survives_kills_and_its_reminder_is_let_in_once(
+    seed: int, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    path = tmp_path / "log.db"
+    accepted: list[str] = []
+    for _ in range(40):
+        more, finished = run_until(chance.randint(1, 6), "killed_events", path)
+        accepted += more
+        if finished:
+            break
+    assert finished
+    with td.open_log(f"sqlite:///{path}") as log:
+        log.verify()
+        topic = [(r.kind, r.payload) for r in log.read("session.s.transcript")]
+        assert td.Session("s", log=log).stored.events == ()
+    emitted = [p["payload"]["path"] for kind, p in topic if kind == "session.emitted"]
+    told = [p["event"]["reminder"]["body"] for kind, p in topic if kind == "transcript.injected"]
+    assert set(accepted) <= set(emitted)
+    assert sorted(told) == sorted(emitted)

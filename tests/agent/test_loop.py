@@ -360,16 +360,18 @@ def test_a_hook_may_object_to_finishing_and_says_why() -> None:
     assert requests_with(model, "the tests were not run") == [2]
 
 
-def test_a_deny_rule_holds_for_absolute_paths_of_the_workspace_too(tmp_path) -> None:
+def test_a_deny_rule_holds_for_every_spelling_of_a_path_of_the_workspace(tmp_path) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "key").write_text("hush")
-    rules = [td.Rule(action="deny", arguments={"path": "secrets/*"}), td.Rule(action="allow")]
-    paths = ["secrets/key", str(tmp_path / "secrets" / "key"), "./secrets/../secrets/key"]
-    model = ScriptedModel([[call("read_file", path=path) for path in paths], "done"])
-    result = play(
-        model=model, tools=td.workspace_tools(tmp_path), approval=td.Gate(rules), workspace=tmp_path
-    )
-    assert [receipt.status for receipt in result.receipts] == ["denied"] * 3
+    (tmp_path / "alias").symlink_to("secrets")
+    paths = ["secrets/key", str(tmp_path / "secrets" / "key"), "./secrets/../secrets/key", "alias/key"]
+    for pattern in ("secrets/*", f"{tmp_path}/secrets/*"):
+        rules = [td.Rule(action="deny", arguments={"path": pattern}), td.Rule(action="allow")]
+        model = ScriptedModel([[call("read_file", path=path) for path in paths], "done"])
+        result = play(
+            model=model, tools=td.workspace_tools(tmp_path), approval=td.Gate(rules), workspace=tmp_path
+        )
+        assert [receipt.status for receipt in result.receipts] == ["denied"] * 4
 
 
 def test_a_resumption_that_no_loop_told_yet_survives_the_process() -> None:
@@ -397,8 +399,113 @@ def test_compaction_may_begin_below_the_first_threshold() -> None:
     assert "Summarise the conversation so far" in json.dumps(model.requests[1])
 
 
+@pytest.mark.parametrize("ttl", [1, None])
+def test_a_reminder_waits_while_a_paused_answer_has_the_last_word(ttl: int | None) -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+
+    def paused(body: object) -> Answer:
+        session.remind(body=NEWS, id="news", ttl_turns=ttl)
+        return Answer(text="searching", stop="paused")
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look."""
+        return "ok"
+
+    model = ScriptedModel([paused, call("look"), "found it"], route="anthropic/claude-fable-5-2")
+    play(model=model, tools=[look], session=session)
+    assert [body["messages"][-1]["role"] for body in model.requests] == ["user", "assistant", "system"]
+    assert requests_with(model, NEWS) == [3]
+    told = [(r.kind.rpartition(".")[2], r.payload) for r in log.read(LIFECYCLE_TOPIC)]
+    lived = [
+        (kind, p.get("turn_number") or p.get("expired_at_turn"))
+        for kind, p in told
+        if p.get("reminder_id") == "news" and kind != "warning"
+    ]
+    ended = [("expired", 3)] if ttl else []
+    assert lived == [("queued", None), ("injected", None), ("fired", 3), *ended]
+    assert td.replay(log, "s") == session.transcript
+
+
 def test_a_paused_answer_is_sent_back_as_it_is() -> None:
     model = ScriptedModel([Answer(text="searching", stop="paused"), "found it"])
     result = play(model=model)
     assert (result.status, result.text) == ("done", "found it")
     assert [m["role"] for m in result.transcript.messages] == ["user", "assistant", "assistant"]
+
+
+def test_an_answer_that_comes_in_spite_of_a_cancel_is_not_kept() -> None:
+    session = Session("s", log=td.open_log("memory:"))
+
+    class Stubborn(ScriptedModel):
+        async def answer(self, *given: object) -> Answer:
+            session.cancel()
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                return Answer(text="too late")
+            raise AssertionError("nobody cancelled it")
+
+    assert play(model=Stubborn(["x"]), session=session).status == "cancelled"
+    assert [message["role"] for message in session.transcript.messages] == ["user"]
+
+
+def test_a_timeout_of_the_models_own_is_no_cancel() -> None:
+    class Late(ScriptedModel):
+        async def answer(self, *given: object) -> Answer:
+            raise TimeoutError("no answer")
+
+    with pytest.raises(TimeoutError, match="no answer"):
+        play(model=Late(["x"]))
+
+
+def test_a_session_that_was_cancelled_asks_no_model() -> None:
+    session = Session("s")
+    model = ScriptedModel(["x"])
+    session.cancel()
+    assert play(model=model, session=session).status == "cancelled"
+    assert model.requests == []
+
+
+def test_cancelling_the_task_of_a_loop_stops_its_tool_before_it_raises() -> None:
+    async def main() -> list[str]:
+        seen: list[str] = []
+        begun = asyncio.Event()
+
+        @tool(read_only=True)
+        async def hang() -> None:
+            """Hang."""
+            begun.set()
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                seen.append("cleaned up")
+
+        model = ScriptedModel([call("hang")])
+        loop = asyncio.ensure_future(agent_loop("work", model=model, tools=[hang], registry=Registry()))
+        async with asyncio.timeout(30):
+            await begun.wait()
+            loop.cancel()
+            await asyncio.wait({loop})
+        return [*seen, "cancelled" if loop.cancelled() else "ended"]
+
+    assert asyncio.run(main()) == ["cleaned up", "cancelled"]
+
+
+def test_what_quiet_providers_were_asked_is_in_the_log_with_the_next_answer() -> None:
+    log = td.open_log("memory:")
+    known: list[int] = []
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look around."""
+        return "nothing new"
+
+    def count(body: object) -> object:
+        asked = log.read(LIFECYCLE_TOPIC, kind_prefix="transcript.reminder.provider_evaluated")
+        known.append(len(list(asked)))
+        return call("look") if len(known) < 4 else "done"
+
+    play(model=ScriptedModel([count] * 4), tools=[look], session=Session("s", log=log), reminders=None)
+    assert known[1] < known[2] < known[3]

@@ -12,6 +12,10 @@ from tidings.core.mailbox import RevokeError
 from tidings.core.records import LIFECYCLE_TOPIC
 
 
+def restricted(log) -> list:
+    return [r for r in log.read(LIFECYCLE_TOPIC) if r.kind == "transcript.reminder.restricted"]
+
+
 def kinds(log) -> list[str]:
     return [r.kind.removeprefix("transcript.reminder.") for r in log.read(LIFECYCLE_TOPIC)]
 
@@ -70,6 +74,35 @@ def test_the_same_client_id_is_accepted_once_and_refused_with_other_content() ->
         session.remind(body="other", id="mine")
 
 
+def test_the_same_id_of_two_origins_is_two_reminders_also_after_a_restart() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    for origin, mode in (("ci", "finish_step"), ("tests", "audit_only"), ("ci", "finish_step")):
+        session.remind(body="news", id="n1", producer="mcp", origin=origin, mode=mode)
+    rows = session.pending_injections()["injections"]
+    assert [(row["id"], row["mode"]) for row in rows] == [("n1", "finish_step"), ("n1", "audit_only")]
+    with session.step():
+        session.drain("iteration_start")
+    opened = Session("s", log=log)
+    assert opened.stored == session.stored
+    assert [item.slot for item in opened.stored.mailbox.items] == [("tests", "n1")]
+    opened.remind(body="news", id="n1", producer="mcp", origin="ci")
+    assert opened.pending_injections()["pendingCount"] == 1
+    assert opened.revoke_reminder("n1")["status"] == "revoked"
+    assert Session("s", log=log).stored.mailbox == opened.stored.mailbox
+
+
+def test_clearing_takes_the_reminder_that_matches_and_not_its_namesake() -> None:
+    session = Session("s")
+    for origin in ("ci", "tests"):
+        session.remind(body="news", id="n1", tags=[origin], producer="mcp", origin=origin)
+    session.remind(body="news", id="n1", tags=["mine"])
+    assert session.clear(tag="tests") == 1
+    assert [item.slot for item in session.stored.mailbox.items] == [("ci", "n1"), "n1"]
+    assert session.revoke_reminder("n1")["status"] == "revoked"
+    assert [item.slot for item in session.stored.mailbox.items] == [("ci", "n1")]
+
+
 def test_an_external_interrupt_is_lowered_unless_granted() -> None:
     log = td.open_log("memory:")
     session = Session("s", log=log)
@@ -80,7 +113,11 @@ def test_an_external_interrupt_is_lowered_unless_granted() -> None:
         "finish_step",
         "interrupt_immediate",
     ]
-    assert kinds(log) == ["restricted", "queued", "queued"]
+    assert kinds(log) == ["restricted", "queued", "restricted", "queued"]
+    assert [(r.payload["field"], r.payload["asked"], r.payload["given"]) for r in restricted(log)] == [
+        ("mode", "interrupt_immediate", "finish_step"),
+        ("wake_idle", True, False),
+    ]
 
 
 def test_clearing_reaches_pending_and_queued_reminders() -> None:

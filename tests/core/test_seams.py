@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidings.core.seams import DRAINS, MODES, SEAMS, drains, read_mode
+from tidings.core.seams import DRAINS, MODES, NEEDS, SEAMS, drains, read_mode
+from tidings.core.trust import POWERS
 from tidings.errors import DiagnosticError
 
 INTERRUPT, FINISH, AUDIT = MODES
@@ -24,6 +25,17 @@ EXPECTED = {
 def test_the_catalogue_is_closed_and_drains_what_the_specification_says() -> None:
     assert {seam: {mode for mode in MODES if drains(seam, mode)} for seam in SEAMS} == EXPECTED
     assert set(DRAINS) == set(SEAMS)
+
+
+def test_only_the_idle_seams_ask_an_external_sender_for_a_grant() -> None:
+    refused = {seam for seam in SEAMS for mode in DRAINS[seam] if not drains(seam, mode, grants=())}
+    assert refused == {"daemon_idle_pre", "daemon_idle_post"}
+    granted = {seam: {mode for mode in MODES if drains(seam, mode, ("wake_idle",))} for seam in SEAMS}
+    assert granted == EXPECTED
+
+
+def test_every_grant_that_a_seam_asks_for_is_a_known_power() -> None:
+    assert set(NEEDS.values()) <= set(POWERS)
 
 
 @pytest.mark.parametrize("mode", MODES)

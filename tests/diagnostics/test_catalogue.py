@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +16,11 @@ from tidings.diagnostics.catalogue import BY_CODE, CATALOGUE
 from tidings.diagnostics.entry import Diagnostic
 from tidings.diagnostics.lint import lint_source
 from tidings.errors import DiagnosticError
+from tidings.recall.fact import FIELDS
+from tidings.recall.question import PREDICATE
+
+LINTED = [diagnostic for diagnostic in CATALOGUE if "lint" in diagnostic.reported_by]
+FACTS = [diagnostic for diagnostic in CATALOGUE if diagnostic.code.startswith("HARN-FACT")]
 
 
 def code_of(diagnostic: Diagnostic) -> str:
@@ -27,6 +33,8 @@ def run(example: str) -> dict[str, Any]:
     package = SimpleNamespace(
         inject_reminder=td.inject_reminder,
         route=td.route,
+        store_fact=td.store_fact,
+        recall_facts=td.recall_facts,
         register_reminder_provider=lambda **given: kept.update(given),
     )
     names: dict[str, Any] = {"td": package, "transcript": td.Transcript(session_id="s")}
@@ -34,12 +42,13 @@ def run(example: str) -> dict[str, Any]:
     return {**names, **kept}
 
 
-def test_the_catalogue_has_the_eight_codes_of_the_seed_and_our_own_in_order() -> None:
-    expected = [f"HARN-RMD-00{n}" for n in range(1, 9)] + [f"TDG-00{n}" for n in range(3)]
+def test_the_catalogue_has_the_codes_of_reminders_of_facts_and_our_own_in_order() -> None:
+    families = (("HARN-RMD", range(1, 9)), ("HARN-FACT", range(1, 10)), ("TDG", range(3)))
+    expected = [f"{family}-{number:03d}" for family, numbers in families for number in numbers]
     assert [diagnostic.code for diagnostic in CATALOGUE] == expected
 
 
-@pytest.mark.parametrize("diagnostic", CATALOGUE, ids=code_of)
+@pytest.mark.parametrize("diagnostic", LINTED, ids=code_of)
 def test_an_example_triggers_its_code_and_nothing_else(diagnostic: Diagnostic) -> None:
     assert {finding.code for finding in lint_source(diagnostic.example)} == {diagnostic.code}
 
@@ -91,3 +100,20 @@ def test_the_runtime_warns_of_the_endless_example_only() -> None:
     endless = BY_CODE["HARN-RMD-004"]
     assert warnings_of(endless.example) == ["HARN-RMD-004"]
     assert warnings_of(endless.fixed) == []
+
+
+@pytest.mark.parametrize("diagnostic", FACTS, ids=code_of)
+def test_facts_refuse_the_example_with_exactly_its_code_and_take_the_fixed_one(
+    diagnostic: Diagnostic, tmp_path: Path
+) -> None:
+    with td.facts_store(tmp_path / "facts.db") as store:
+        with pytest.raises(DiagnosticError) as refused:
+            run(diagnostic.example)
+        assert [problem.code for problem in refused.value.problems] == [diagnostic.code]
+        assert store.count("project/facts") == 0
+        run(diagnostic.fixed)
+        assert store.count("project/facts") == (0 if diagnostic.code == "HARN-FACT-008" else 1)
+
+
+def test_every_code_that_facts_can_raise_is_in_the_catalogue() -> None:
+    assert {*(field.code for field in FIELDS), PREDICATE} == {known.code for known in FACTS}

@@ -21,6 +21,11 @@ def test_our_own_codes_are_understood_too(spelling: str) -> None:
     assert explain(spelling).diagnostic == BY_CODE["TDG-001"]
 
 
+@pytest.mark.parametrize("spelling", ["HARN-FACT-005", "harn_fact_5", "FACT-005", "fact5"])
+def test_the_codes_of_facts_are_understood_too(spelling: str) -> None:
+    assert explain(spelling).diagnostic == BY_CODE["HARN-FACT-005"]
+
+
 def test_an_explanation_reads_as_text() -> None:
     assert (
         str(td.explain("4"))

@@ -9,6 +9,7 @@ from typing import get_args
 from docs import generate
 from docs.parts import happenings, loop, tables
 from tidings.agent import run, store
+from tidings.agent.emitted import Emitted
 from tidings.agent.events import EVENTS
 from tidings.agent.loop import agent_loop
 from tidings.agent.providers.table import TABLE
@@ -55,6 +56,12 @@ def test_every_event_that_the_loop_raises_is_said_to_be_raised_and_no_other() ->
     files = [path for path in folder.glob("*.py") if path.name not in ("events.py", "registration.py")]
     source = "".join(path.read_text() for path in (*files, *folder.glob("tools/*.py")))
     assert {name for name in EVENTS if f'"{name}"' in source} == happenings.RAISED.keys()
+    assert happenings.RAISED.keys() == EVENTS.keys()
+
+
+def test_every_field_of_a_payload_has_its_words() -> None:
+    worded = {name for names in happenings.FIELDS for name in names.split(", ")}
+    assert worded == {name for event in EVENTS.values() for name in event.payload}
 
 
 def test_the_words_of_the_loop_tables_are_complete() -> None:
@@ -70,6 +77,8 @@ def test_the_words_of_the_loop_tables_are_complete() -> None:
 def test_the_words_of_the_session_state_name_every_field_of_its_record() -> None:
     change = store.changed(store.Stored(Transcript(session_id="s1")))
     assert loop.SESSION_CHANGES[change.kind][0] == tuple(change.payload)
+    emitted = store.emitted(Emitted("id", "file_edited", {}))
+    assert loop.SESSION_CHANGES[emitted.kind][0] == tuple(emitted.payload)
 
 
 def test_the_session_page_names_every_public_method() -> None:

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.errors import LogUsageError
 from tidings.log import EventLog, LogRecord, open_log
+from tidings.log.entry import Entry, entries_of
 from tidings.testing.log_contract import take
 
 TOPICS = st.sampled_from(["a", "b", "session.1.transcript"])
@@ -71,3 +73,34 @@ def test_a_log_replays_what_was_appended(
             if matching:
                 follower = log.subscribe(topic, kind_prefix=prefix)
                 assert asyncio.run(take(follower, len(matching))) == matching
+
+
+def encoded(drafts: list[object], one_by_one: bool) -> list[Entry] | str:
+    try:
+        if one_by_one:
+            return [entries_of([draft], 7)[0] for draft in drafts]
+        return entries_of(drafts, 7)
+    except LogUsageError as error:
+        return str(error).partition("]")[2]
+
+
+DEEP = [[[[["deep"]]]]]
+for _ in range(70):
+    DEEP = [DEEP, {"and": "wide"}]
+ODD = [
+    ("a b", "x", {}),
+    (5, "x", {}),
+    ([], "x", {}),
+    ("a", "", {}),
+    ("a", "x", []),
+    ("a", "x", {"what": object()}),
+    ("a", "x", {"nested": DEEP}),
+    ("a", "x", {"nested": [DEEP] * 3, "line": "one\ntwo\r\n\u2028", "nan": float("nan")}),
+    ("a", "x"),
+    "axy",
+]
+
+
+@given(drafts=st.lists(DRAFTS | st.sampled_from(ODD), max_size=8))
+def test_a_batch_is_encoded_and_refused_as_its_drafts_one_by_one_are(drafts: list[object]) -> None:
+    assert encoded(drafts, one_by_one=False) == encoded(drafts, one_by_one=True)

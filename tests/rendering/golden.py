@@ -317,12 +317,12 @@ def as_json(route: td.Route, case: Case) -> dict[str, object]:
     return {"route": route.name, "case": case.name, "requests": requests}
 
 
-TOLD = ("placement", "body", "fired", "dropped", "issued", "deferred", "warnings", "announced")
+TOLD = ("placement", "body", "fired", "dropped", "issued", "deferred", "held", "warnings", "announced")
 
 
 def _shown(request: td.Request) -> dict[str, object]:
     told = {name: getattr(request, name) for name in TOLD}
-    told["announced"] = sorted(request.announced)
+    told["announced"] = sorted(request.announced, key=str)
     return {name: msgspec.to_builtins(value) for name, value in told.items() if value}
 
 

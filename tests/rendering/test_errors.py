@@ -56,8 +56,8 @@ def test_a_second_entry_waits_while_a_mid_conversation_system_entry_has_no_answe
         issued=first.issued,
     )
     assert again.body == first.body
-    detail = "the last message is a system message: only an answer may follow"
-    assert again.dropped == (Unused("r2", "capability_mismatch", detail),)
+    assert (again.deferred, again.dropped, again.fired) == (("r2",), (), ())
+    assert again.held == "the last message is a system message: only an answer may follow"
 
 
 def test_a_system_entry_may_follow_a_turn_that_ends_in_a_server_tool() -> None:
@@ -68,13 +68,28 @@ def test_a_system_entry_may_follow_a_turn_that_ends_in_a_server_tool() -> None:
     assert request.body == {"messages": [*messages, {"role": "system", "content": text}]}
 
 
+@pytest.mark.parametrize("route", [MID_SYSTEM, "anthropic/claude-sonnet-4-5"])
+def test_nobody_elses_words_follow_a_turn_that_ends_in_a_server_tool(route: td.Route | str) -> None:
+    block = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    messages = [*HI, {"role": "assistant", "content": [block]}]
+    outsider = reminder("out", trust="external", origin="ci")
+    request = td.render(route, messages=messages, reminders=[outsider], placement="append_only")
+    assert (request.body, request.deferred, request.fired) == ({"messages": messages}, ("out",), ())
+    assert str(request.held).endswith("only a system message may follow")
+    after = [*messages, {"role": "assistant", "content": "Found."}, *HI]
+    later = td.render(
+        route, messages=after, reminders=[outsider], placement="append_only", issued=request.issued
+    )
+    assert ([shown.reminder_id for shown in later.fired], later.held) == (["out"], None)
+
+
 def test_a_partly_answered_batch_of_tool_calls_takes_no_reminder() -> None:
     calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in "ab"]
     messages = [*HI, {"role": "assistant", "content": None, "tool_calls": calls}]
     messages += [{"role": "tool", "tool_call_id": "a", "content": "1"}]
     request = td.render("openai/gpt-5", messages=messages, reminders=[reminder()], placement="append_only")
     assert request.body == {"messages": messages}
-    assert [unused.reason for unused in request.dropped] == ["capability_mismatch"]
+    assert (request.deferred, request.dropped) == (("r1",), ())
 
 
 def test_any_kind_of_unanswered_responses_call_takes_no_reminder() -> None:
@@ -87,7 +102,7 @@ def test_any_kind_of_unanswered_responses_call_takes_no_reminder() -> None:
     request = td.render(
         "openai-responses/gpt-5", messages=items, reminders=[reminder()], placement="append_only"
     )
-    assert request.dropped == (Unused("r1", "capability_mismatch", "a tool call waits for its output"),)
+    assert (request.deferred, request.held) == (("r1",), "a tool call waits for its output")
 
 
 def test_setting_a_cache_mark_in_a_body_does_not_change_what_was_issued() -> None:

@@ -2,7 +2,7 @@
 
 An async function runs on the loop; any other runs in a thread of its own, so that a slow one cannot
 hold up the agent. A thread cannot be stopped: one that overruns is left behind, and its owner is not called
-again until it returned (`Slot`), which bounds the threads left behind to one per owner.
+again until it returned (`Slot`). Calls that are in time may overlap: several loops may share a registry.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ class CancelledItselfError(CallerError):
 
 
 class Slot:
-    """Remembers whether the last call in a thread is still running."""
+    """Counts the calls of one owner that were left behind and still run in their threads."""
 
     def __init__(self) -> None:
-        self.busy = False
+        self.lock = threading.Lock()
+        self.left = 0
 
 
 async def call(function: Callable[[], object], *, deadline: float, slot: Slot) -> object:
@@ -50,7 +51,7 @@ async def call(function: Callable[[], object], *, deadline: float, slot: Slot) -
     """
     if inspect.iscoroutinefunction(function):
         return await _on_loop(function(), deadline)
-    if slot.busy:
+    if slot.left:
         raise LateError("its last call is still running; it is not called again until that returned")
     clock = asyncio.get_running_loop().time
     until = clock() + deadline
@@ -90,18 +91,27 @@ async def _in_thread(function: Callable[[], object], deadline: float, slot: Slot
         if not future.done():
             future.set_result(outcome)
 
+    running, awaited = True, True
+
     def work() -> None:
+        nonlocal running
         try:
             outcome: _Outcome = (context.run(function), None)
         except BaseException as error:  # noqa: BLE001  # handed to the waiting task, which raises it
             outcome = (None, error)
-        slot.busy = False
+        with slot.lock:
+            running = False
+            slot.left -= not awaited
         with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
             loop.call_soon_threadsafe(settle, outcome)
 
-    slot.busy = True
     threading.Thread(target=work, name="tidings-call", daemon=True).start()
-    done, _ = await asyncio.wait({future}, timeout=deadline)
+    try:
+        done, _ = await asyncio.wait({future}, timeout=deadline)
+    finally:
+        with slot.lock:
+            awaited = False
+            slot.left += running
     if not done:
         future.cancel()
         raise LateError(f"it was not done within {deadline:.3g} s")

@@ -67,41 +67,38 @@ def to_wire(wire: Wire, messages: Sequence[Message]) -> list[Payload]:
     form = FORMS[wire]
     made: list[Payload] = []
     answered: Sequence[Payload] = ()
-    order: Mapping[str, int] = {}
+    calls: Sequence[Call] = ()
     results: list[Result] = []
     for index, message in enumerate(messages):
         role = message.get("role")
         if role == "tool":
             results.append(_result(message, f"messages[{index}]"))
             continue
-        made += _closed(form, results, order, answered)
+        made += _closed(form, results, calls, answered)
         results = []
         if role == "assistant":
-            answered = _turn(wire, form, message, f"messages[{index}]")
-            order = _order(message)
+            calls = _calls(message, f"messages[{index}].tool_calls")
+            answered = _turn(wire, form, message, calls, f"messages[{index}]")
             made += answered
         elif role == "user":
             made.append(form.user(_blocks(message, f"messages[{index}].content")))
         else:
             raise _bad(f"messages[{index}].role", role, "user, assistant or tool")
-    return made + _closed(form, results, order, answered)
+    return made + _closed(form, results, calls, answered)
 
 
 def _closed(
-    form: Form, results: list[Result], order: Mapping[str, int], answered: Sequence[Payload]
+    form: Form, results: list[Result], calls: Sequence[Call], answered: Sequence[Payload]
 ) -> list[Payload]:
     """Tool results in the order of their calls, whoever finished first."""
-    if not results:
-        return []
+    if len(results) < 2:
+        return form.tools(results, answered) if results else []
+    order = {call.id: at for at, call in enumerate(calls)}
     ordered = sorted(results, key=lambda result: order.get(result.call_id, len(order)))
     return form.tools(ordered, answered)
 
 
-def _order(message: Message) -> dict[str, int]:
-    return {call.id: at for at, call in enumerate(_calls(message, "tool_calls"))}
-
-
-def _turn(wire: Wire, form: Form, message: Message, where: str) -> list[Payload]:
+def _turn(wire: Wire, form: Form, message: Message, calls: list[Call], where: str) -> list[Payload]:
     """The native items of this wire, else rebuilt; a turn that says nothing is left out."""
     native = message.get("native")
     if isinstance(native, Mapping) and native.get("wire") == wire:
@@ -110,7 +107,6 @@ def _turn(wire: Wire, form: Form, message: Message, where: str) -> list[Payload]
     text = message.get("content") or ""
     if not isinstance(text, str):
         raise _bad(f"{where}.content", text, "a string")
-    calls = _calls(message, f"{where}.tool_calls")
     return form.assistant(text, calls) if text.strip() or calls else []
 
 
@@ -163,13 +159,15 @@ def _text(holder: Message, key: str, where: str, blank: str | None = None) -> st
 
 def _object(holder: Message, key: str, where: str) -> Payload:
     value = holder.get(key)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, (dict, Mapping)):
         raise _bad(f"{where}.{key}", value, "an object")
     return dict(value)
 
 
 def _list(value: object, where: str) -> list[Message]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, Mapping) for item in value):
+    if not isinstance(value, (list, tuple)) or False in [
+        isinstance(item, (dict, Mapping)) for item in value
+    ]:
         raise _bad(where, value, "a list of objects")
     return list(value)
 

@@ -170,8 +170,13 @@ def _refusal(origin: _Origin, value: Mapping[str, object]) -> str | None:
     if deny is not None and not isinstance(deny, (bool, str)):
         raise origin.wrong(deny, "`deny` must be true, false or the reason")
     if isinstance(deny, str):
-        return deny.strip() or reason or _VETOED
-    return (reason or _VETOED) if block or deny else None
+        return _writable(deny.strip() or reason or _VETOED)
+    return _writable(reason or _VETOED) if block or deny else None
+
+
+def _writable(reason: str) -> str:
+    """`reason` without what no log can hold: a refusal counts, however badly it is put."""
+    return reason.encode(errors="replace").decode()
 
 
 def _action(origin: _Origin, value: Mapping[str, object]) -> Payload:
@@ -186,7 +191,10 @@ def _action(origin: _Origin, value: Mapping[str, object]) -> Payload:
         elif key == "decision":
             if item not in DECISIONS:
                 raise origin.wrong(item, f"`decision` must be one of {', '.join(DECISIONS)}")
-            action |= {"decision": item, "reason": value.get("reason")}
+            if item == "deny" and not value.get("reason"):
+                raise origin.wrong(value, 'a `decision` of "deny" needs a `reason`: the model is told it')
+            reason = value.get("reason")
+            action |= {"decision": item, "reason": _writable(reason) if isinstance(reason, str) else None}
     return action
 
 

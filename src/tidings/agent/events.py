@@ -1,8 +1,8 @@
 """The hook events of the loop: a closed catalogue, as data, and the reader of their names.
 
-`EVENTS` says for each event which family registers it, whether what a hook returns may carry
-reminders, what it may decide, and whether a reminder provider may subscribe to it. Names are read in
-snake_case or PascalCase (seed 001 uses both) and kept in snake_case.
+`EVENTS` says for each event which family registers it, what its payload holds, whether what a hook
+returns may carry reminders, what it may decide, and whether a reminder provider may subscribe to it.
+Names are read in snake_case or PascalCase (seed 001 uses both) and kept in snake_case.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     family: Family
+    payload: tuple[str, ...] = ()
     verdict: Verdict = "none"
     reminders: bool = True
     provided: bool = False
@@ -127,6 +128,58 @@ _VERDICTS: dict[str, Verdict] = {
     "pre_resume": "veto",
     "pre_drain": "veto",
 }
+_CALL = ("tool_name", "tool_call_id", "arguments")
+_TURN = ("iteration", "turn", "text")
+_CHILD = ("agent_id", "session_id", "task")
+_ASLEEP = ("reason", "suspended_at_turn", "digest")
+_AWAKE = (*_ASLEEP, "cause", "input", "continue_transcript")
+_ENDED = (*_CHILD, "status", "error")
+_PAYLOADS: dict[str, tuple[str, ...]] = {
+    "pre_tool_use": _CALL,
+    "post_tool_use": (
+        *_CALL, "result", "truncated", "original_size", "ok", "error", "status", "duration_ms",
+    ),
+    "pre_agent_turn": ("persona", "iteration"),
+    "post_agent_turn": ("persona", *_TURN),
+    "pre_step": ("step", "iteration", "tools"),
+    "post_step": ("step", "iteration", "tools", "succeeded", "result", "error"),
+    "on_budget_threshold": ("persona", "tokens_used", "context_window", "ratio", "iteration"),
+    "on_approval_requested": ("persona", *_CALL),
+    "on_handoff_emitted": ("persona", *_CHILD, "reminders"),
+    "on_persona_paused": ("persona", "reason", "iteration"),
+    "on_persona_resumed": ("persona", "reason", "cause"),
+    "worker_spawned": _CHILD,
+    "worker_progressed": (*_CHILD, *_TURN),
+    "worker_waiting_for_input": (*_CHILD, *_CALL),
+    "worker_suspended": _ENDED,
+    "worker_resumed": (*_CHILD, *_AWAKE),
+    "worker_completed": _ENDED,
+    "worker_failed": _ENDED,
+    "worker_stopped": _ENDED,
+    "worker_cancelled": _ENDED,
+    "session_start": ("task", "iteration"),
+    "session_end": ("status", "iterations"),
+    "user_prompt_submit": ("prompt",),
+    "pre_compact": ("messages",),
+    "post_compact": ("archived_messages", "summary", "iteration"),
+    "post_turn": _TURN,
+    "permission_asked": _CALL,
+    "permission_replied": ("tool_name", "tool_call_id", "allowed", "by", "reason"),
+    "file_edited": ("path", "tool_call_id"),
+    "session_error": ("error", "iteration"),
+    "session_idle": ("wake_interval_ms", "path_changed", "timer"),
+    "pre_finish": _TURN,
+    "post_finish": ("status", "text", "iteration"),
+    "on_unsettled_detected": ("status", "iteration", "queued", "children"),
+    "pre_suspend": (*_ASLEEP, "iteration"),
+    "post_suspend": (*_ASLEEP, "iteration"),
+    "pre_resume": _AWAKE,
+    "post_resume": _AWAKE,
+    "pre_drain": ("status", "iteration", "queued"),
+    "post_drain": ("status", "iteration", "delivered", "left"),
+    "on_drain_decision": ("decision", "reason", "ids", "iteration"),
+    "loop_checkpoint": ("kind", "iteration", "delivered"),
+}  # fmt: skip
 _PROVIDED = frozenset(("post_tool_use", "post_agent_turn", "post_step", "on_budget_threshold"))
 _ALIASES = {"session_error": ("error",)}
 
@@ -135,6 +188,7 @@ def _event(name: str, family: Family) -> HookEvent:
     return HookEvent(
         name=name,
         family=family,
+        payload=_PAYLOADS[name],
         verdict=_VERDICTS.get(name, "none"),
         reminders=family != "worker",
         provided=family in ("worker", "session") or name in _PROVIDED,

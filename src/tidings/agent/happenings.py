@@ -1,12 +1,13 @@
 """What happens in a loop, told to hooks and providers, and what they answer put into the session.
 
 One event goes to the hooks first (any may object, where that is allowed), then to the providers that
-hear it. Reminders are admitted, failures become records, and the loop goes on (decision 17). The passes
-themselves are in `hooks.py` and `providers/`; this page only joins them to the session.
+hear it. What they add is one commit, failures become records, and the loop goes on (decision 17). The
+passes themselves are in `hooks.py` and `providers/`; this page only joins them to the session.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -15,21 +16,21 @@ from msgspec.structs import replace
 from tidings.agent import store
 from tidings.agent.audit import auditing, report
 from tidings.agent.calling import Slot
+from tidings.agent.emitted import Emitted
 from tidings.agent.events import UnknownEventError, find_event
 from tidings.agent.hooks import HookRun, run_hooks
 from tidings.agent.port import Outcome, ToolCall
 from tidings.agent.providers.evaluation import Pass, evaluate
 from tidings.agent.providers.facts import Recall
-from tidings.agent.providers.options import check_providers, config_of, enabled_providers
+from tidings.agent.providers.lineup import Lineup
+from tidings.agent.providers.options import check_providers, config_of
 from tidings.agent.providers.pressure import THRESHOLDS
-from tidings.agent.providers.table import TABLE
 from tidings.agent.registry import Registry, default_registry
 from tidings.agent.session import Session
 from tidings.agent.tools.receipt import Receipt
 from tidings.core import records
 from tidings.core.producers import ProducerName
 from tidings.core.reminder import Payload
-from tidings.core.seams import Seam
 from tidings.shell.ids import now_ms
 from tidings.shell.transforms import admit_reminder
 
@@ -59,30 +60,69 @@ class Happenings:
         self._recall = recall
         self._slot = Slot()
         self.task = ""
-        self._known: tuple[object, frozenset[str]] = (None, frozenset())
+        self._turn = asyncio.Lock()
+        self._hooked: tuple[object, frozenset[str]] = (None, frozenset())
         check_providers(self._options, self._registry)
+        self._lineup = Lineup(self._options, self._registry)
+
+    def hears(self, event: str) -> bool:
+        """Whether a hook or provider hears `event`; one that nobody hears costs no more than this."""
+        hooks = self._registry.hooks
+        if self._hooked[0] is not hooks:
+            self._hooked = (hooks, frozenset(name for hook in hooks for name in hook.events))
+        return event in self._hooked[1] or self._provided(event)
 
     async def happen(self, event: str, payload: Mapping[str, object]) -> str | None:
         """Tell hooks and providers of `event`; gives the reason if a hook objects to it."""
-        run = await run_hooks(self._registry, event, payload)
-        self._admit_hooks(run)
-        if run.veto is None:
-            await self._ask_providers(event, payload)
-        return run.veto
+        return (await self.consult(event, payload)).veto if self.hears(event) else None
 
-    async def handle(self, events: Sequence[tuple[str, Payload]]) -> None:
-        """Tell of events that were emitted from outside; an unknown one is recorded."""
-        for name, payload in events:
+    async def consult(
+        self, event: str, payload: Mapping[str, object], emitted: Sequence[Emitted] = ()
+    ) -> HookRun:
+        """Tell hooks and providers of `event`, one event at a time; gives all that the hooks said.
+
+        What they add is one commit, in which `emitted` leaves the events that wait.
+        """
+        told = self._about_persona(event, payload)
+        async with self._turn:
+            run, asked = await self._round(event, told)
+            with self._session.step():
+                self._admit_hooks(run)
+                self._admit_providers(asked)
+                if emitted:
+                    self._session.heard(emitted)
+        return run
+
+    async def _round(self, event: str, payload: Mapping[str, object]) -> tuple[HookRun, Pass]:
+        run = await run_hooks(self._registry, event, payload)
+        if run.veto is None and self._provided(event):
+            return run, await self._asked(event, payload)
+        return run, Pass((), self._session.stored.pressure)
+
+    def _about_persona(self, event: str, payload: Mapping[str, object]) -> Mapping[str, object]:
+        if find_event(event).family not in ("turn", "notification"):
+            return payload
+        return {"persona": self._session.agent_id or self._session.id, **payload}
+
+    async def handle(self, events: Sequence[Emitted]) -> None:
+        """Tell of events that were emitted; an unknown one is recorded."""
+        for one in events:
             try:
-                await self.happen(name, payload)
+                name = find_event(one.event).name
             except UnknownEventError as error:
                 with self._session.step():
-                    self._session.note((records.warning("unknown_event", name, str(error)),))
+                    self._session.note((records.warning("unknown_event", one.event, str(error)),))
+                    self._session.heard((one,))
+                continue
+            if self.hears(name):
+                await self.consult(name, one.payload, (one,))
+            else:
+                self._session.heard((one,), later=True)
 
-    async def checkpoint(self, seam: Seam, iteration: int, delivered: int) -> None:
-        """Tell hooks that a seam let something in."""
-        payload = {"kind": seam, "iteration": iteration, "delivered": delivered}
-        self._admit_hooks(await run_hooks(self._registry, "loop_checkpoint", payload))
+    def object_to_the_end(self, reason: str) -> None:
+        """Tell the model why a hook does not let it finish."""
+        with self._session.step():
+            self._admit({"body": f"The work is not finished: {reason}", "ttl_turns": 1}, "hook", "")
 
     async def before_tools(
         self, calls: Sequence[ToolCall]
@@ -90,9 +130,12 @@ class Happenings:
         """Ask `pre_tool_use` hooks about each call: those to run, and receipts of those refused."""
         allowed: list[ToolCall] = []
         refused: list[Receipt] = []
+        if not self.hears("pre_tool_use"):
+            return tuple(calls), ()
         for call in calls:
             payload = {"tool_name": call.name, "tool_call_id": call.id, "arguments": call.arguments}
-            run = await run_hooks(self._registry, "pre_tool_use", payload)
+            async with self._turn:
+                run = await run_hooks(self._registry, "pre_tool_use", payload)
             self._admit_hooks(run, call.id)
             if run.veto is None:
                 allowed.append(_with_arguments(call, run.action))
@@ -102,19 +145,24 @@ class Happenings:
 
     async def after_tool(self, receipt: Receipt, payload: Payload) -> Receipt:
         """Tell `post_tool_use` of a closed call; hooks may change the result and add reminders."""
-        run = await run_hooks(self._registry, "post_tool_use", payload)
-        reports = self._admit_hooks(run, receipt.call.id)
-        await self._ask_providers("post_tool_use", payload)
+        if not self.hears("post_tool_use"):
+            return receipt
+        async with self._turn:
+            run, asked = await self._round("post_tool_use", payload)
+        with self._session.step():
+            reports = self._admit_hooks(run, receipt.call.id)
+            self._admit_providers(asked)
         changed = _with_result(receipt, run.action)
         return changed.with_reminders(reports) if reports and auditing() else changed
 
     def _admit_hooks(self, run: HookRun, tool_call_id: str = "") -> list[Payload]:
         """Put the hooks' reminders in and write down who failed; gives the reports for a receipt."""
         reports: list[Payload] = []
-        if not run.reminders and not run.failures:
+        noted = run.noted()
+        if not run.reminders and not noted:
             return reports
         with self._session.step():
-            self._session.note([failed.record() for failed in run.failures])
+            self._session.note(noted)
             for name, spec in run.reminders:
                 deduped = self._admit(spec, "hook", name)
                 newest = self._session.transcript.pending[-1]
@@ -123,20 +171,14 @@ class Happenings:
                 )
         return reports
 
-    def _heard(self) -> frozenset[str]:
-        """The events that some enabled provider hears, worked out anew when one is registered."""
-        providers = self._registry.providers
-        if self._known[0] is not providers:
-            enabled = enabled_providers(self._options, self._registry)
-            rows = [TABLE[name].subscribes_to for name in enabled if name in TABLE]
-            custom = [provider.subscribes_to for provider in providers if provider.id in enabled]
-            self._known = (providers, frozenset(name for row in (*rows, *custom) for name in row))
-        return self._known[1]
+    def _provided(self, event: str) -> bool:
+        """Whether an enabled provider hears `event`; worked out anew when one is registered."""
+        if not self._lineup.fits(self._registry):
+            self._lineup = Lineup(self._options, self._registry)
+        return bool(self._lineup.hearing(event))
 
-    async def _ask_providers(self, event: str, payload: Mapping[str, object]) -> None:
-        if find_event(event).name not in self._heard():
-            return
-        stored = self._session.stored
+    async def _asked(self, event: str, payload: Mapping[str, object]) -> Pass:
+        before = self._session.stored.pressure
         asked = await evaluate(
             event,
             session=self._about_session(),
@@ -144,11 +186,11 @@ class Happenings:
             options=self._options,
             registry=self._registry,
             recall=self._recall,
-            pressure=stored.pressure,
+            pressure=before,
             recall_slot=self._slot,
+            lineup=self._lineup,
         )
-        if asked.evaluated or asked.pressure != stored.pressure:
-            self._admit_providers(asked)
+        return asked if asked.pressure != before else Pass(asked.evaluated, self._session.stored.pressure)
 
     def _admit_providers(self, asked: Pass) -> None:
         quiet = not any(one.fired or one.failure for one in asked.evaluated)

@@ -61,7 +61,7 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def reminders(self) -> tuple[tuple[str, Payload], ...]:
         """Every reminder spec with the hook it came from: to be admitted as `producer="hook"`."""
-        return tuple((result.hook, spec) for result in self.results for spec in result.effects.reminders)
+        return tuple([(result.hook, spec) for result in self.results for spec in result.effects.reminders])
 
     @property
     def action(self) -> Payload:
@@ -74,8 +74,17 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def veto(self) -> str | None:
         """Why the event must not go on, if a hook said so."""
-        reasons = (result.effects.veto for result in self.results)
-        return next((reason for reason in reasons if reason is not None), None)
+        reasons = [result.effects.veto for result in self.results if result.effects.veto is not None]
+        return reasons[0] if reasons else None
+
+    def noted(self) -> list[Record]:
+        """What the log is told of this run: who failed, and who refused."""
+        told = [failed.record() for failed in self.failures]
+        return told + [
+            records.warning("vetoed", f"hook:{result.hook}", result.effects.veto, event=self.event)
+            for result in self.results
+            if result.effects.veto is not None
+        ]
 
 
 async def run_hooks(
@@ -88,6 +97,8 @@ async def run_hooks(
         Exception: with `strict`, whatever the first failing hook raised (DiagnosticError, LateError, …).
     """
     kind = find_event(event)
+    if not registry.hooks:
+        return HookRun(event=kind.name)
     results: list[HookResult] = []
     failures: list[Failure] = []
     seen = _seen({**payload, "event": kind.name}, {})
@@ -133,10 +144,10 @@ def failure(owner: str, event: str, error: Exception) -> Failure:
     elif isinstance(error, (DiagnosticError, EffectError)):
         kind = "malformed"
     code = error.code if isinstance(error, DiagnosticError) else kind
-    return Failure(owner, event, kind, code, _told(error)[:_LONGEST])
+    return Failure(owner, event, kind, code, told(error)[:_LONGEST])
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """The error in one line that can be written, whatever a user's class makes of `str`."""
     try:
         text = str(error)

@@ -22,17 +22,17 @@ async def idle(run: Run, settings: Daemon) -> Status | None:
     began, marks, step = clock(), _marks(settings.watch), 0
     while True:
         if await run.checkpoint("daemon_idle_pre") or _spoken_to(run):
-            return run.ended()
-        if (ended := run.ended()) is not None:
+            return await run.ended()
+        if (ended := await run.ended()) is not None:
             return ended
         pause = settings.backoff[min(step, len(settings.backoff) - 1)]
         await _sleep(run, pause)
         step += 1
         waited = clock() - began
         if await run.checkpoint("daemon_idle_post") or _spoken_to(run):
-            return run.ended()
+            return await run.ended()
         if await _woken(run, settings, waited, _marks(settings.watch) != marks):
-            return run.ended()
+            return await run.ended()
         if waited >= settings.max_idle_seconds:
             return "idle"
 

@@ -14,13 +14,15 @@ from msgspec.structs import replace
 from tidings.agent import conversation, store
 from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.idle import idle
-from tidings.agent.models.choose import model as choose_model
+from tidings.agent.leaving import leave
+from tidings.agent.models.choose import opened
 from tidings.agent.port import Answer, Model, ModelError
 from tidings.agent.providers.facts import Recall
 from tidings.agent.registry import Registry
-from tidings.agent.result import Compaction, Daemon, LoopResult, OnText, Status
+from tidings.agent.result import CUT_SHORT, Compaction, Daemon, LoopResult, OnText, Status
 from tidings.agent.run import Run, Stopped
 from tidings.agent.session import Session
+from tidings.agent.suspending import wakes_up
 from tidings.agent.tools.approval import Gate
 from tidings.agent.tools.dispatch import DEADLINE, Dispatcher
 from tidings.agent.tools.function import Function
@@ -42,14 +44,16 @@ def project_recall(
     max_facts: int,
     min_confidence: float,
     kind_filter: Sequence[str] | None,
+    root: str | None = None,
 ) -> object:
-    """What `project_facts` asks by default: the facts of the current project."""
+    """What `project_facts` asks by default: the facts of the project in `root`, else the current one."""
     return recall_facts(
         query,
         namespace=namespace,
         max_facts=max_facts,
         min_confidence=min_confidence,
         kind_filter=kind_filter or (),
+        root=root,
     )
 
 
@@ -84,19 +88,20 @@ async def agent_loop(
     place = session or Session(session_id, log=log)
     happenings = Happenings(place, registry=registry, settings=reminders, recall=recall)
     dispatcher = Dispatcher(tools, approval=approval, deadline=tool_deadline)
-    run = Run(
-        place,
-        choose_model(model) if isinstance(model, str) else model,
-        dispatcher,
-        happenings,
-        system=system,
-        compaction=compaction,
-        context_window=context_window,
-        workspace=_workspace(workspace, place),
-        on_text=on_text,
-    )
-    with place.listening() as run.news:
-        return await _play(run, task, max_iterations, daemon)
+    async with opened(model) as chosen:
+        run = Run(
+            place,
+            chosen,
+            dispatcher,
+            happenings,
+            system=system,
+            compaction=compaction,
+            context_window=context_window,
+            workspace=_workspace(workspace, place),
+            on_text=on_text,
+        )
+        with place.listening() as run.news:
+            return await _play(run, task, max_iterations, daemon)
 
 
 def _workspace(given: Path | str | None, session: Session) -> Path | None:
@@ -108,16 +113,13 @@ def _workspace(given: Path | str | None, session: Session) -> Path | None:
 async def _play(run: Run, task: str | None, most: int, daemon: Daemon | None) -> LoopResult:
     try:
         status = await _begin(run, task) or await _iterate(run, most, daemon)
-        error = None
+        error = CUT_SHORT if status == "cut_short" else None
     except Stopped:
         status, error = "cancelled", None
     except ModelError as failed:
         status, error = "failed", str(failed)
         await run.happenings.happen("session_error", {"error": error, "iteration": run.iteration})
-    if status == "done":
-        await run.happenings.happen("post_finish", {"text": run.text, "iteration": run.iteration})
-    await run.checkpoint("loop_exit")
-    await run.happenings.happen("session_end", {"status": status, "iterations": run.iteration})
+    await leave(run, status)
     return run.result(status, error)
 
 
@@ -125,8 +127,8 @@ async def _begin(run: Run, task: str | None) -> Status | None:
     """Say what starts; a hook may refuse the task."""
     run.happenings.task = task or ""
     run.close_open_calls()
-    await _resumed(run)
-    await run.happenings.handle(run.session.take_events())
+    run.held = not await wakes_up(run.session, run.happenings)
+    await run.happenings.handle(run.session.stored.events)
     await run.happenings.happen("session_start", {"task": task or "", "iteration": 0})
     if task is None:
         return None
@@ -137,16 +139,6 @@ async def _begin(run: Run, task: str | None) -> Status | None:
     with run.session.step():
         run.session.keep(append_message(run.session.transcript, conversation.user(task)))
     return None
-
-
-async def _resumed(run: Run) -> None:
-    """Tell why the session slept and woke; a process that dies here tells it again."""
-    told = run.session.stored.resumption
-    if told is not None:
-        await run.happenings.happen("worker_resumed", told)
-        with run.session.step():
-            run.session.stored = replace(run.session.stored, resumption=None)
-            run.session.note((), (store.changed(run.session.stored),))
 
 
 async def _iterate(run: Run, most: int, daemon: Daemon | None) -> Status:
@@ -175,8 +167,14 @@ async def llm_call(
     Raises:
         ModelError: no usable answer; the session is as it was but for the prompt.
     """
-    chosen = choose_model(model) if isinstance(model, str) else model
     place = session or Session(session_id, log=log)
+    async with opened(model) as chosen:
+        return await _ask_once(prompt, chosen, system, place, on_text)
+
+
+async def _ask_once(
+    prompt: str, chosen: Model, system: SystemInput, place: Session, on_text: OnText | None
+) -> Answer:
     with place.step():
         place.keep(append_message(place.transcript, conversation.user(prompt)))
     transcript = place.transcript

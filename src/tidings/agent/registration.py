@@ -35,7 +35,7 @@ SUBJECTS: dict[Family, tuple[str, ...]] = {
     "notification": ("persona", "agent"),
     "step": ("step",),
     "session": ("kind",),
-    "worker": ("worker",),
+    "worker": ("worker", "agent_id"),
 }
 """The payload fields that a hook's pattern is compared with: the first that holds a string."""
 

@@ -16,12 +16,21 @@ from tidings.core.transcript import Transcript
 from tidings.errors import CallerError
 
 Status: TypeAlias = Literal[
-    "done", "budget_exhausted", "failed", "cancelled", "blocked", "suspended", "idle"
+    "done", "cut_short", "budget_exhausted", "failed", "cancelled", "blocked", "suspended", "idle"
 ]
+
+CUT_SHORT = (
+    "the answer was cut off at the model's output limit, or at the end of its context window: raise "
+    "max_tokens, ask for less at once, or give the loop a compaction; agent_loop(None, session=…) goes on"
+)
+"""The error of a loop that ended with `cut_short`."""
 
 
 class LoopResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a loop ended. `undelivered` is what still waits in the mailbox; `error` says why it failed."""
+    """How a loop ended.
+
+    `undelivered` is what still waits in the mailbox; `error` says why it failed or was cut short.
+    """
 
     text: str
     status: Status

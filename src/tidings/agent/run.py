@@ -3,31 +3,35 @@ that a table or a pure function could decide; every step is one commit of the se
 
     iteration_start → room in the window → request → answer, fired, post-turn → tools or the end
 
-`happenings.py` runs hooks and providers; `idle.py` waits; `loop.py` is the door.
+`happenings.py` runs hooks and providers; `idle.py` waits; `leaving.py` ends; `loop.py` is the door.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
-from tidings.agent.budget import SUMMARY_PROMPT, open_calls, pressure, summarised, system_text
+from tidings.agent.approvals import Approvals
+from tidings.agent.budget import open_calls, system_text
+from tidings.agent.compacting import make_room
+from tidings.agent.company import Company
 from tidings.agent.events import EVENTS
 from tidings.agent.happenings import Happenings
 from tidings.agent.port import Answer, Model, Outcome, ToolCall, Usage
 from tidings.agent.result import Compaction, LoopResult, OnText, Status
 from tidings.agent.session import Session
+from tidings.agent.signal import Signal
+from tidings.agent.steps import after_tools, before_tools
+from tidings.agent.suspending import falls_asleep
 from tidings.agent.tools.dispatch import Dispatcher
 from tidings.agent.tools.receipt import Receipt, event_payload, not_run
 from tidings.agent.tools.tool import ToolContext
 from tidings.agent.wire_messages import WireMessages
-from tidings.core.compaction import Compactor
 from tidings.core.lifecycle import stamp_turn, warn_once
 from tidings.core.mailbox import Item, UserMessage
 from tidings.core.records import Record, record
@@ -41,7 +45,6 @@ from tidings.shell.ids import now_ms
 from tidings.shell.transforms import (
     append_message,
     archive_reminder,
-    compact,
     inject_prepared,
     mark_fired,
     post_turn,
@@ -88,16 +91,18 @@ class Run:
         self.usage = Usage()
         self.receipts: list[Receipt] = []
         self._dispatcher = dispatcher
-        self._system = system
-        self._compaction = compaction
-        self._window = context_window
+        self.system = system
+        self.compaction = compaction
+        self.window = context_window
         self._workspace = workspace
         self._paused = False
+        self._approvals = Approvals(session, happenings)
+        self.held = False
         self._on_text = on_text
-        self._last_usage = Usage()
+        self.last_usage = Usage()
         self._system_text: object = None
         self._wire = WireMessages(model)
-        self.news = asyncio.Event()
+        self.news = Signal()
 
     async def checkpoint(self, seam: Seam, closing: Sequence[ToolCall] = ()) -> tuple[Item, ...]:
         """Let in what this seam takes. Every drain of the loop goes through here and is recorded.
@@ -105,17 +110,20 @@ class Run:
         `closing` are calls that must not run if anything comes in (decision 14): they get their
         results first, in the same commit, so that the history stays valid.
         """
-        await self.happenings.handle(self.session.take_events())
+        await self.happenings.handle(self.session.stored.events)
+        if seam != "loop_exit" and not self.session.stored.mailbox.items:
+            return ()
         with self.session.step():
             items = self.session.drain(seam)
             if items and closing:
                 self._keep_results(not_run(closing, INTERRUPTED, now_ms=now_ms()))
             for item in items:
                 self.session.keep(self._let_in(item, seam))
-            if items or seam == "loop_exit":
-                self.session.note(self._checkpoint_records(seam, items, bool(closing)))
+            if items:
+                self.session.note((self._checkpoint_record(seam, items, bool(closing)),))
         if items:
-            await self.happenings.checkpoint(seam, self.iteration, len(items))
+            told = {"kind": seam, "iteration": self.iteration, "delivered": len(items)}
+            await self.happenings.happen("loop_checkpoint", told)
         return items
 
     def _let_in(self, item: Item, seam: Seam) -> Transcript:
@@ -127,9 +135,7 @@ class Run:
         stamped = replace(item.what, fired_at_turn=stamp_turn(transcript))
         return inject_prepared(transcript, stamped).transcript
 
-    def _checkpoint_records(self, seam: Seam, items: Sequence[Item], skipped: bool) -> list[Record]:
-        if not items:
-            return []
+    def _checkpoint_record(self, seam: Seam, items: Sequence[Item], skipped: bool) -> Record:
         payload: Payload = {
             "iteration": self.iteration,
             "seam": seam,
@@ -137,14 +143,14 @@ class Run:
             "reminder_ids": [item.id for item in items if isinstance(item.what, Reminder)],
             "dispatch_skipped": skipped,
         }
-        return [Record("loop.checkpoint", payload)]
+        return Record("loop.checkpoint", payload)
 
     async def iterate(self) -> Status | None:
         """One iteration; gives the status when the loop should end."""
         await self.checkpoint("iteration_start")
-        if (ended := self.ended()) is not None:
+        if (ended := await self.ended()) is not None:
             return ended
-        await self._make_room()
+        await make_room(self)
         self._take_the_floor()
         await self.happenings.happen("pre_agent_turn", {"iteration": self.iteration})
         request, answer = await self._ask()
@@ -153,21 +159,23 @@ class Run:
         if answer.tool_calls:
             await self._use_tools(answer)
         await self.happenings.happen("post_agent_turn", self._turn_payload(answer))
+        self.session.report("worker_progressed", self._turn_payload(answer))
         self._paused = answer.stop == "paused"
         return None if answer.tool_calls or self._paused else await self._finish(answer)
 
     def _take_the_floor(self) -> None:
         """After the model's own last word something must follow it, and say that it is not the user."""
-        messages = self.session.transcript.messages
-        if messages and messages[-1].get("role") == "assistant" and not self._paused:
+        last = self.session.transcript.state.messages.last
+        if last is not None and last.get("role") == "assistant" and not self._paused:
             with self.session.step():
                 self.session.keep(append_message(self.session.transcript, conversation.user(CONTINUE)))
 
-    def ended(self) -> Status | None:
-        """Whether somebody cancelled or suspended the session."""
+    async def ended(self) -> Status | None:
+        """Whether somebody cancelled or suspended the session, or a hook keeps it from waking up."""
         if self.session.cancelled:
             return "cancelled"
-        return "suspended" if self.session.stored.suspension is not None else None
+        asleep = self.held or await falls_asleep(self.session, self.happenings, self.iteration)
+        return "suspended" if asleep else None
 
     def _turn_payload(self, answer: Answer) -> Payload:
         return {"iteration": self.iteration, "turn": self.session.transcript.turn, "text": answer.text}
@@ -180,20 +188,22 @@ class Run:
         drained = await self.checkpoint("iteration_end")
         if drained:
             return None
-        if (ended := self.ended()) is not None:
+        if (ended := await self.ended()) is not None:
             return ended
+        if answer.stop == "length":
+            return "cut_short"
         objection = await self.happenings.happen("pre_finish", self._turn_payload(answer))
         if objection is None:
             return "done"
-        self.session.remind(body=f"The work is not finished: {objection}", ttl_turns=1, origin="pre_finish")
+        self.happenings.object_to_the_end(objection)
         return None
 
     async def _ask(self) -> tuple[Request, Answer]:
         transcript = self.session.transcript
         request = render(
             self.model.route,
-            system=self._system,
-            messages=self._wire.extended(transcript.messages),
+            system=self.system,
+            messages=self._wire.extended(transcript.state.messages),
             reminders=transcript.pending,
             issued=self.session.stored.issued,
         )
@@ -206,38 +216,37 @@ class Run:
         Raises:
             Stopped: the session was cancelled; `work` has been too.
         """
-        task = asyncio.ensure_future(work)
-        heard = asyncio.ensure_future(self._cancelled())
+        if self.session.cancelled:
+            work.close()
+            raise Stopped
+        limit = asyncio.timeout(None)
         try:
-            await asyncio.wait({task, heard}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise Stopped
-            return task.result()
-        finally:
-            heard.cancel()
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
+            async with self._company(lambda: _end_now(limit)), limit:
+                given = await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        if limit.expired():
+            raise Stopped
+        return given
 
-    async def _cancelled(self) -> None:
-        """Wait until the session is cancelled; other news is for the seams."""
-        while not self.session.cancelled:
-            self.news.clear()
-            await self.news.wait()
+    def _company(self, stop: Callable[[], None]) -> Company:
+        return Company(self.session, self.happenings, self.news, stop)
 
     def _answered(self, request: Request, answer: Answer) -> None:
         """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""
         turn = self.session.transcript.turn + 1
         with self.session.step():
+            self.session.note()
             self._hint_at_cache(request, answer)
             shown = mark_fired(self.session.transcript, request, turn=turn).transcript
             message = conversation.assistant(answer, self.model.route.wire)
             kept = append_message(shown, message)
             self.session.keep(post_turn(kept, turn=turn).transcript)
-            if request.issued != self.session.stored.issued:
-                self.session.stored = replace(self.session.stored, issued=request.issued)
-                self.session.note((), (store.changed(self.session.stored),))
-        self.usage, self._last_usage = self.usage + answer.usage, answer.usage
+            issued = request.issued != self.session.stored.issued
+            self.session.stored = replace(self.session.stored, issued=request.issued)
+            self.session.note((), (store.changed(self.session.stored),) if issued else ())
+        self.usage, self.last_usage = self.usage + answer.usage, answer.usage
 
     def _hint_at_cache(self, request: Request, answer: Answer) -> None:
         """Say once what a system text that changes between requests costs (decision 20)."""
@@ -257,7 +266,11 @@ class Run:
     async def _use_tools(self, answer: Answer) -> None:
         if await self.checkpoint("pre_tool_dispatch", closing=answer.tool_calls):
             return
-        self._keep_results(await self._dispatched(answer.tool_calls))
+        before, happen = before_tools(self.iteration, answer.tool_calls), self.happenings.happen
+        await happen("pre_step", before)
+        receipts = await self._dispatched(answer.tool_calls)
+        self._keep_results(receipts)
+        await happen("post_step", after_tools(self.iteration, receipts))
         if self.session.cancelled:
             raise Stopped
         await self.checkpoint("post_tool_dispatch")
@@ -271,25 +284,17 @@ class Run:
 
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
-        cancel = asyncio.Event()
+        cancel = Signal()
         context = ToolContext(
             session_id=self.session.id, cancel=cancel, emit=self._heard, workspace=self._workspace
         )
-        work = asyncio.ensure_future(self._dispatcher.dispatch(calls, context))
-        heard = asyncio.ensure_future(self._cancelled())
-        try:
-            await asyncio.wait({work, heard}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                cancel.set()
-            return await work
-        finally:
-            heard.cancel()
-            work.cancel()
+        async with self._company(cancel.set):
+            return await self._dispatcher.dispatch(calls, context, self._approvals)
 
     def _heard(self, event: str, payload: Payload) -> None:
-        """What a tool raises goes to the hooks; what the dispatcher reports is in the receipts."""
-        if event in EVENTS:
-            self.session.emit(event, payload)
+        """What a tool raises goes to the hooks; what the dispatcher reports they hear otherwise."""
+        if event in EVENTS and event not in ("permission_asked", "permission_replied"):
+            self.session.emit_later(event, payload)
 
     def _keep_results(self, receipts: Sequence[Receipt]) -> None:
         if not receipts:
@@ -300,6 +305,7 @@ class Run:
                 result = conversation.tool_result(receipt.call, receipt.outcome)
                 transcript = append_message(transcript, result)
             self.session.keep(transcript)
+            self.session.note()
         self.receipts += receipts
 
     def close_open_calls(self) -> None:
@@ -310,50 +316,6 @@ class Run:
         self._keep_results(
             [Receipt(call=c, outcome=lost, status="cancelled", started_at_ms=now_ms()) for c in calls]
         )
-
-    async def _make_room(self) -> None:
-        """Tell providers when the window fills up, and compact when it is too full."""
-        window = self._window or self.happenings.window
-        use = pressure(self._last_usage, self.model.route, window)
-        if use is None:
-            return
-        if use.ratio >= self.happenings.threshold:
-            told = {**msgspec.structs.asdict(use), "iteration": self.iteration}
-            await self.happenings.happen("on_budget_threshold", told)
-        if self._compaction is not None and use.ratio >= self._compaction.at:
-            await self.compact(self._compaction)
-
-    async def compact(self, settings: Compaction) -> None:
-        """Make the conversation shorter, unless a hook objects."""
-        before = len(self.session.transcript.messages)
-        if await self.happenings.happen("pre_compact", {"messages": before}):
-            return
-        await self.checkpoint("pre_compact")
-        summary = await self._summary() if settings.strategy == "summary" else ""
-        with self.session.step():
-            transcript = self.session.transcript
-            done = compact(
-                transcript,
-                strategy="truncate" if settings.strategy == "truncate" else "custom",
-                custom_compactor=_compactor(settings, summary),
-                keep=settings.keep,
-                turn=transcript.turn,
-            )
-            self.session.keep(done.transcript)
-            self.session.stored = replace(self.session.stored, issued=(), pressure="")
-            self.session.note((), (store.changed(self.session.stored),))
-        self._last_usage = Usage()
-        await self.checkpoint("post_compact")
-        payload: Payload = {"archived_messages": done.archived_messages, "summary": summary}
-        await self.happenings.happen("post_compact", {**payload, "iteration": self.iteration})
-
-    async def _summary(self) -> str:
-        """Ask the model for a summary; it renders no reminder and is no turn (decision 1)."""
-        asked = [*self.session.transcript.messages, {"role": "user", "content": SUMMARY_PROMPT}]
-        request = render(self.model.route, system=self._system, messages=self.model.wire_messages(asked))
-        answer = await self.or_stopped(self.model.answer(request.body))
-        self.usage += answer.usage
-        return answer.text
 
     def result(self, status: Status, error: str | None = None) -> LoopResult:
         """How it ended."""
@@ -370,7 +332,6 @@ class Run:
         )
 
 
-def _compactor(settings: Compaction, summary: str) -> Compactor | None:
-    if settings.strategy == "summary":
-        return lambda messages, _: summarised(messages, settings.keep, summary)
-    return settings.compactor
+def _end_now(limit: asyncio.Timeout) -> None:
+    if limit.when() is None:
+        limit.reschedule(0)

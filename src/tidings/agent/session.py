@@ -7,10 +7,8 @@ session can be opened again where it was. What it decides is in `tidings.core`.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -18,25 +16,27 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import store
+from tidings.agent.emitted import Emitted, pushed, read_emitted, without
+from tidings.agent.news import News
+from tidings.agent.signal import Signal
 from tidings.agent.store import Stored, Suspension
+from tidings.agent.tools.tool import Emit, ignore_event
 from tidings.core import inherit, lifecycle, records
 from tidings.core.lifecycle import Selector
 from tidings.core.mailbox import Item, RevokeError, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import Mode, Seam, read_mode
+from tidings.core.seams import Seam, read_mode
+from tidings.core.table import Slot, slot_of
 from tidings.core.transcript import Transcript
-from tidings.core.trust import admit
+from tidings.core.trust import admit, admit_mode
 from tidings.errors import CallerError, DuplicateReminderError
 from tidings.shell.ids import new_id
-from tidings.shell.journal import Journal, active_journal, current_journal, together, write
+from tidings.shell.journal import Journal, Step, current_journal, write
 
 if TYPE_CHECKING:
     from tidings.log.port import EventLog
-
-EVENTS = 1_000
-"""How many emitted events wait for the loop; the sender of one more is told."""
 
 
 class Reminded(msgspec.Struct, frozen=True):
@@ -63,9 +63,10 @@ class Session:
         self.roots = tuple(roots)
         self.journal = Journal(log) if log is not None else current_journal()
         self._lock = RLock()
-        self._wakers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
-        self._events: deque[tuple[str, Payload]] = deque()
-        self._later: list[Record] = []
+        self._news = News()
+        self._later: tuple[list[Record], list[Change]] = ([], [])
+        self.report: Emit = ignore_event
+        self.children: tuple[str, ...] = ()
         self.cancelled = False
         self.stored = self._open(agent_id)
 
@@ -87,19 +88,9 @@ class Session:
         """The agent that works here."""
         return self.transcript.agent_id
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
+    def step(self) -> Step:
         """One step: nobody else changes the session, and its records are one commit."""
-        with self._lock, self._writing(), together():
-            yield
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        if self.journal is None:
-            yield
-            return
-        with active_journal(self.journal):
-            yield
+        return Step(self._lock, self.journal)
 
     def keep(self, transcript: Transcript) -> None:
         """Make `transcript` the session's; call inside a step."""
@@ -107,12 +98,14 @@ class Session:
 
     def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
         """Write records of the loop's own, after those that could wait; call inside a step."""
-        late, self._later = self._later, []
-        write(self.transcript, (*late, *records), changes)
+        (told, done), self._later = self._later, ([], [])
+        write(self.transcript, (*told, *records), (*done, *changes))
 
-    def note_later(self, records: Sequence[Record]) -> None:
-        """Write records that change nothing with the next step, to spare them a commit of their own."""
-        self._later += records
+    def note_later(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
+        """Write what can wait with the next step that notes something, to spare it a commit of its own."""
+        with self._lock:
+            self._later[0].extend(records)
+            self._later[1].extend(changes)
 
     def remind(
         self,
@@ -142,37 +135,20 @@ class Session:
                 return Reminded(known, 0)
             admitted = admit(reminder, grants)
             noted = [*admitted.records, *_about(reminder, former, ignored_fields(producer, given))]
-            if reminder.trust == "external" and delivery == "interrupt_immediate":
-                delivery = self._without_interrupt(admitted.reminder, grants, noted)
-            return self._queue(Item(delivery, admitted.reminder), noted)
+            way = admit_mode(admitted.reminder, delivery, grants)
+            return self._queue(Item(way.mode, admitted.reminder, way.grants), [*noted, *way.records])
 
     def _known(self, reminder: Reminder) -> str | None:
         """The id, when the same reminder was accepted before (decision 6)."""
-        box = self.stored.mailbox
-        if reminder.id in box.delivered or reminder.id in box.revoked:
+        box, name = self.stored.mailbox, slot_of(reminder)
+        if name in box.delivered or name in box.revoked:
             return reminder.id
-        waiting = box.find(reminder.id)
+        waiting = box.find(name)
         if waiting is None:
             return None
         if replace(waiting, fired_at_turn=0) != replace(reminder, fired_at_turn=0):
             raise DuplicateReminderError(reminder.id, ("content",))
         return reminder.id
-
-    def _without_interrupt(self, reminder: Reminder, grants: frozenset[str], noted: list[Record]) -> Mode:
-        if "interrupt_immediate" in grants:
-            return "interrupt_immediate"
-        noted.append(
-            records.record(
-                "restricted",
-                reminder_id=reminder.id,
-                field="mode",
-                asked="interrupt_immediate",
-                given="finish_step",
-                origin=reminder.provenance.origin,
-                trust=reminder.trust,
-            )
-        )
-        return "finish_step"
 
     def _queue(self, item: Item, noted: Sequence[Record]) -> Reminded:
         reminder = item.what
@@ -217,14 +193,17 @@ class Session:
         Raises:
             RevokeError: it was delivered already, or nobody knows it.
         """
+        return self._revoke(reminder_id, reminder_id)
+
+    def _revoke(self, name: Slot, reminder_id: str) -> Payload:
         with self.step():
-            mailbox, status = self.stored.mailbox.revoke(reminder_id)
+            mailbox, status = self.stored.mailbox.revoke(name)
             if status in ("already_delivered", "unknown_reminder_id"):
                 raise RevokeError(reminder_id, status)
             if status == "revoked":
                 self.stored = replace(self.stored, mailbox=mailbox)
                 told = records.record("revoked", reminder_id=reminder_id)
-                self.note((told,), (store.left("revoked", [reminder_id]),))
+                self.note((told,), (store.left("revoked", mailbox.revoked[-1:]),))
         return {"status": status, "reminderId": reminder_id}
 
     def clear(self, selector: Mapping[str, object] | None = None, /, **fields: object) -> int:
@@ -234,36 +213,57 @@ class Session:
             result = lifecycle.clear(self.transcript, chosen)
             self.keep(result.transcript)
             self.note(result.records, result.changes)
-            queued = [item.id for item in self.stored.mailbox.items if _matches(chosen, item)]
-            for reminder_id in queued:
-                self.revoke_reminder(reminder_id)
+            queued = [item for item in self.stored.mailbox.items if _matches(chosen, item)]
+            for item in queued:
+                self._revoke(item.slot, item.id)
         return result.removed_count + len(queued)
 
     def emit(self, event: str, payload: Mapping[str, object] | None = None) -> None:
-        """Raise a session event, such as `file_edited`: hooks and providers hear it at the next seam.
+        """Raise an event, such as `file_edited`: hooks and providers hear it at the next seam.
+
+        It is in the log before this returns, and stays there until they have heard it.
 
         Raises:
-            CallerError: too many events wait for the loop.
+            CallerError: a payload that is no JSON, by its field.
+            EventsFullError: too many events wait for the loop.
         """
-        with self._lock:
-            if len(self._events) >= EVENTS:
-                raise CallerError(f"{EVENTS} events wait for session {self.id!r} already; run its loop")
-            self._events.append((event, dict(payload or {})))
+        one = read_emitted(new_id(), event, payload, kept=True)
+        with self.step():
+            self.stored = replace(self.stored, events=pushed(self.stored.events, one))
+            self.note((), (store.emitted(one),))
         self.wake()
 
-    def take_events(self) -> list[tuple[str, Payload]]:
-        """The events that were emitted since, for the loop."""
+    def emit_later(self, event: str, payload: Mapping[str, object], *, kept: bool = True) -> None:
+        """Raise an event from inside a loop: it is logged with the next step, or not at all if not `kept`.
+
+        One that cannot be taken is dropped with a record, since nobody is there to be told.
+        """
+        try:
+            one = read_emitted(new_id(), event, payload, kept=kept)
+            with self._lock:
+                self.stored = replace(self.stored, events=pushed(self.stored.events, one))
+                if kept:
+                    self.note_later((), (store.emitted(one),))
+        except CallerError as error:
+            with self.step():
+                self.note((records.warning("event_dropped", "session.emit", str(error), event=event),))
+        self.wake()
+
+    def heard(self, events: Sequence[Emitted], *, later: bool = False) -> None:
+        """Forget emitted events that were told; call inside a step, unless it may wait for the next."""
         with self._lock:
-            taken = list(self._events)
-            self._events.clear()
-        return taken
+            gone = frozenset(one.id for one in events)
+            self.stored = replace(self.stored, events=without(self.stored.events, gone))
+            told = [store.heard([one.id for one in events if one.kept])]
+            if told[0].payload["ids"]:
+                self.note_later((), told) if later else self.note((), told)
 
     def drain(self, seam: Seam) -> tuple[Item, ...]:
         """Let in what `seam` takes; call inside a step, which makes it all or nothing."""
         mailbox, items = self.stored.mailbox.drain(seam)
         if items:
             self.stored = replace(self.stored, mailbox=mailbox)
-            self.note((), (store.left("drained", [item.id for item in items]),))
+            self.note((), (store.left("drained", [item.slot for item in items]),))
         return items
 
     def handoff(self) -> list[Payload]:
@@ -289,12 +289,12 @@ class Session:
             payload: Payload = {
                 "reason": asleep.reason,
                 "suspended_at_turn": asleep.at_turn,
+                "digest": asleep.digest,
                 "cause": cause,
                 "input": input,
                 "continue_transcript": continue_transcript,
             }
             if not continue_transcript:
-                payload["digest"] = asleep.digest
                 fresh = Transcript(session_id=self.id, agent_id=self.agent_id)
                 self.keep(fresh)
                 self.note((), (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
@@ -307,25 +307,18 @@ class Session:
         self.cancelled = True
         self.wake()
 
+    @property
+    def running(self) -> bool:
+        """Whether a loop works here now."""
+        return self._news.awaited
+
     def wake(self) -> None:
         """Wake whoever waits for news of this session, in whatever loop."""
-        with self._lock:
-            wakers = list(self._wakers.items())
-        for event, loop in wakers:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(event.set)
+        self._news.wake()
 
-    @contextmanager
-    def listening(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something arrives, while the block runs."""
-        event = asyncio.Event()
-        with self._lock:
-            self._wakers[event] = asyncio.get_running_loop()
-        try:
-            yield event
-        finally:
-            with self._lock:
-                del self._wakers[event]
+    def listening(self) -> AbstractContextManager[Signal]:
+        """A signal that is set whenever something arrives, while the block runs."""
+        return self._news.listening()
 
 
 def _matches(selector: Selector, item: Item) -> bool:

@@ -7,16 +7,19 @@ that is killed between any two steps loses no accepted reminder and delivers non
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
+from tidings.agent.emitted import Emitted, pushed, without
 from tidings.core.mailbox import Item, Mailbox, UserMessage
 from tidings.core.records import Change, transcript_topic
 from tidings.core.reminder import Payload, Reminder, read_payload
 from tidings.core.replay import fold
 from tidings.core.seams import read_mode
+from tidings.core.table import Slot, listed
 from tidings.core.transcript import Transcript
 from tidings.errors import TranscriptError
 from tidings.rendering.request import Issued
@@ -26,11 +29,12 @@ if TYPE_CHECKING:
 
 
 class Suspension(msgspec.Struct, frozen=True):
-    """Why and when a session was put to sleep, and what it was doing."""
+    """Why and when a session was put to sleep, what it was doing, and whether hooks were told."""
 
     reason: str
     at_turn: int
     digest: str = ""
+    told: bool = False
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -42,6 +46,7 @@ class Stored(msgspec.Struct, frozen=True):
     suspension: Suspension | None = None
     resumption: Payload | None = None
     pressure: str = ""
+    events: tuple[Emitted, ...] = ()
 
 
 def queued(item: Item) -> Change:
@@ -49,9 +54,19 @@ def queued(item: Item) -> Change:
     return Change("mailbox.queued", {"item": _item_to_dict(item)})
 
 
-def left(kind: str, ids: list[str]) -> Change:
+def left(kind: str, ids: Iterable[Slot]) -> Change:
     """Items were drained or revoked."""
-    return Change(f"mailbox.{kind}", {"ids": ids})
+    return Change(f"mailbox.{kind}", {"ids": listed(ids)})
+
+
+def emitted(one: Emitted) -> Change:
+    """An event was accepted."""
+    return Change("session.emitted", {"id": one.id, "event": one.event, "payload": one.payload})
+
+
+def heard(ids: list[str]) -> Change:
+    """The hooks were told of these events."""
+    return Change("session.heard", {"ids": ids})
 
 
 def changed(stored: Stored) -> Change:
@@ -84,16 +99,34 @@ def _folded(stored: Stored, change: Change) -> Stored:
         return replace(stored, mailbox=_without(stored.mailbox, change))
     if change.kind == "session.state":
         return replace(stored, **_read_state(change.payload))
+    if change.kind == "session.emitted":
+        return replace(stored, events=pushed(stored.events, _read_emitted(change.payload)))
+    if change.kind == "session.heard":
+        return replace(stored, events=without(stored.events, frozenset(_ids(change))))
     return replace(stored, transcript=fold(stored.transcript, (change,)))
 
 
 def _without(mailbox: Mailbox, change: Change) -> Mailbox:
-    given = change.payload.get("ids")
-    ids = tuple(str(name) for name in given) if isinstance(given, list) else ()
-    items = tuple(item for item in mailbox.items if item.id not in ids)
+    try:
+        ids = msgspec.convert(change.payload.get("ids") or (), tuple[Slot, ...])
+    except msgspec.ValidationError as error:
+        raise TranscriptError(f"`{change.kind}` cannot be read: {error}") from error
+    items = tuple(item for item in mailbox.items if item.slot not in ids)
     if change.kind == "mailbox.revoked":
         return replace(mailbox, items=items, revoked=mailbox.revoked + ids)
     return replace(mailbox, items=items, delivered=mailbox.delivered + ids)
+
+
+def _ids(change: Change) -> tuple[str, ...]:
+    given = change.payload.get("ids")
+    return tuple(str(name) for name in given) if isinstance(given, list) else ()
+
+
+def _read_emitted(payload: Payload) -> Emitted:
+    try:
+        return msgspec.convert(payload, Emitted)
+    except msgspec.ValidationError as error:
+        raise TranscriptError(f"`session.emitted` cannot be read: {error}") from error
 
 
 def _read_state(payload: Payload) -> dict[str, object]:
@@ -110,7 +143,8 @@ def _read_state(payload: Payload) -> dict[str, object]:
 
 def _item_to_dict(item: Item) -> Payload:
     if isinstance(item.what, Reminder):
-        return {"mode": item.mode, "reminder": item.what.to_dict()}
+        granted: Payload = {"grants": list(item.grants)} if item.grants else {}
+        return {"mode": item.mode, "reminder": item.what.to_dict(), **granted}
     return {"mode": item.mode, "message": msgspec.to_builtins(item.what)}
 
 
@@ -120,9 +154,10 @@ def _read_item(stored: object) -> Item:
         mode, _ = read_mode(fields.get("mode"), "mailbox")
         if "message" in fields:
             return Item(mode, msgspec.convert(fields["message"], UserMessage))
+        grants = msgspec.convert(fields.get("grants") or (), tuple[str, ...])
     except msgspec.ValidationError as error:
         raise TranscriptError(f"`mailbox.queued` cannot be read: {error}") from error
     reminder = read_payload(fields.get("reminder"))
     if reminder is None:
         raise TranscriptError(f"`mailbox.queued` holds no valid reminder: {stored!r:.80}")
-    return Item(mode, reminder)
+    return Item(mode, reminder, grants)

@@ -1,31 +1,32 @@
-"""The conversation in a model's wire form, converted once as it grows; a run keeps one of these."""
+"""The conversation in a model's wire form, converted once as it grows; a run keeps one of these.
+
+A longer conversation begins with the wire form of a shorter one that ended at a request, so that only
+what came since is converted and checked. When the messages known so far are not the beginning of the new
+ones any more, as after a compaction, everything is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tidings.agent.port import Model
-from tidings.core.messages import Message
-from tidings.core.reminder import Payload
+from tidings.core.messages import MessageList
+from tidings.rendering.conversation import Conversation
 
 
 class WireMessages:
-    """The conversation in the model's wire form, converted once as it grows.
-
-    A longer conversation begins with the wire form of a shorter one that ended at a request, so that
-    only what came since is converted; after a compaction everything is.
-    """
+    """The conversation in the model's wire form."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._known: Sequence[Message] = ()
-        self._converted: list[Payload] = []
+        self._forget()
 
-    def extended(self, messages: Sequence[Message]) -> list[Payload]:
+    def _forget(self) -> None:
+        self._known = MessageList()
+        self._converted = Conversation(self._model.route.wire)
+
+    def extended(self, messages: MessageList) -> Conversation:
         """The wire form of `messages`."""
-        count = len(self._known)
-        if count > len(messages) or (count and messages[count - 1] is not self._known[-1]):
-            count, self._converted = 0, []
-        self._converted = [*self._converted, *self._model.wire_messages(messages[count:])]
+        if not messages.begins_with(self._known):
+            self._forget()
+        self._converted.extend(self._model.wire_messages(messages.after(len(self._known))))
         self._known = messages
         return self._converted

@@ -77,7 +77,7 @@ def compact(
     others, invalid = _without_invalid(base)
     written += invalid
     kept = shelf.change([(e, None) for e in shelf.entries() if not e.reminder.preserve_on_compact])
-    marks = replace(state.marks, standing=frozenset(), withdrawn=())
+    marks = replace(state.marks, standing=frozenset(), withdrawn=(), waiting=())
     following = replace(
         state,
         messages=base.messages,

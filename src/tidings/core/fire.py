@@ -14,15 +14,21 @@ from tidings.core import records
 from tidings.core.lifecycle import check_turn, drop_invalid, warn_once
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Reminder
-from tidings.core.table import Entry
+from tidings.core.table import Entry, Slot, listed, slot, slot_of
 from tidings.core.transcript import Marks, Transcript, Withdrawn
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """A reminder that a request rendered, and the role it was given."""
+class Shown(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A reminder that a request rendered, the role it was given, and its origin if that is external."""
 
     reminder_id: str
     rendered_role: str
+    scope: str | None = None
+
+    @property
+    def slot(self) -> Slot:
+        """Its id in the namespace of its origin."""
+        return slot(self.scope, self.reminder_id)
 
 
 class Unused(msgspec.Struct, frozen=True):
@@ -43,15 +49,19 @@ class Warned(msgspec.Struct, frozen=True):
 
 
 class Shot(msgspec.Struct, frozen=True, kw_only=True):
-    """What an answered request did with the pending reminders; `issued` are new in its history."""
+    """What an answered request did with the pending reminders.
+
+    `issued` are new in its history, `waiting` are the external ones that it had no room for, in line.
+    """
 
     placement: str
     issued: tuple[Reminder, ...] = ()
     shown: tuple[Shown, ...] = ()
     unused: tuple[Unused, ...] = ()
     warnings: tuple[Warned, ...] = ()
-    standing: frozenset[str] = frozenset()
-    announced: frozenset[str] = frozenset()
+    standing: frozenset[Slot] = frozenset()
+    announced: frozenset[Slot] = frozenset()
+    waiting: tuple[Slot, ...] = ()
 
 
 class Fired(msgspec.Struct, frozen=True):
@@ -72,19 +82,22 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
             warned.append(
                 records.warning(found.code, found.producer, found.message, reminder_id=found.reminder_id)
             )
-    kept = tuple(note for note in marks.withdrawn if note.reminder_id not in shot.announced)
+    kept = tuple(note for note in marks.withdrawn if note.slot not in shot.announced)
     late = _withdrawn_meanwhile(transcript, shot)
-    marks = replace(marks, turn=max(marks.turn, turn), standing=shot.standing, withdrawn=(*kept, *late))
-    written = (
-        *(_dropped(unused) for unused in shot.unused),
-        *(records.fired(s.reminder_id, turn, s.rendered_role, shot.placement) for s in shot.shown),
-        *warned,
+    marks = replace(
+        marks,
+        turn=max(marks.turn, turn),
+        standing=shot.standing,
+        withdrawn=(*kept, *late),
+        waiting=shot.waiting,
     )
+    dropped = [_dropped(unused) for unused in shot.unused]
+    fired = [records.fired(s.reminder_id, turn, s.rendered_role, shot.placement) for s in shot.shown]
     state = replace(transcript.state, marks=marks)
     following = drop_invalid(Transcript.of(state), _invalid(shot))
     unseen = _unseen(transcript, shot, turn)
     change = Change("transcript.fired", {"turn": turn, **_effects(shot, unseen, marks)})
-    return Fired(_postpone(following, unseen, turn), written, (change,))
+    return Fired(_postpone(following, unseen, turn), (*dropped, *fired, *warned), (change,))
 
 
 def _dropped(unused: Unused) -> Record:
@@ -98,11 +111,11 @@ def _invalid(shot: Shot) -> frozenset[str]:
 
 def _unseen(transcript: Transcript, shot: Shot, turn: int) -> list[Entry]:
     """The pending reminders with a ttl that the request did not show."""
-    seen = {shown.reminder_id for shown in shot.shown} | shot.standing
+    seen = {shown.slot for shown in shot.shown} | shot.standing
     return [
         entry
         for entry in transcript.state.shelf.entries()
-        if entry.reminder.id not in seen and entry.reminder.fired_at_turn <= turn
+        if entry.slot not in seen and entry.reminder.fired_at_turn <= turn
     ]
 
 
@@ -127,18 +140,21 @@ def _stamped(reminder: Reminder, turn: int) -> Reminder:
 
 def _withdrawn_meanwhile(transcript: Transcript, shot: Shot) -> list[Withdrawn]:
     """What the request put into the history although it had left while the model answered."""
-    pending = {entry.reminder.id for entry in transcript.state.shelf.entries()}
-    gone = [reminder for reminder in shot.issued if reminder.id not in pending]
-    return [Withdrawn(r.id, "cleared", r.body, r.trust) for r in gone]
+    if not shot.issued:
+        return []
+    pending = {entry.slot for entry in transcript.state.shelf.entries()}
+    gone = [reminder for reminder in shot.issued if slot_of(reminder) not in pending]
+    return [Withdrawn(r.id, "cleared", r.body, r.trust, r.scope) for r in gone]
 
 
 def _effects(shot: Shot, unseen: list[Entry], marks: Marks) -> dict[str, object]:
     return {
         "postponed": [entry.event_id for entry in unseen],
         "invalid": sorted(_invalid(shot)),
-        "standing": sorted(shot.standing),
+        "standing": listed(sorted(shot.standing, key=str)),
         "withdrawn": [msgspec.to_builtins(note) for note in marks.withdrawn],
         "warned": sorted(marks.warned),
+        "waiting": listed(shot.waiting),
     }
 
 
@@ -152,6 +168,7 @@ def refire(transcript: Transcript, payload: dict[str, object]) -> Transcript:
         warned=effects.warned,
         standing=effects.standing,
         withdrawn=effects.withdrawn,
+        waiting=effects.waiting,
     )
     following = drop_invalid(Transcript.of(replace(state, marks=marks)), effects.invalid)
     unseen = [e for e in state.shelf.entries() if e.event_id in effects.postponed]
@@ -162,6 +179,7 @@ class _Effects(msgspec.Struct, frozen=True):
     turn: int
     postponed: frozenset[str] = frozenset()
     invalid: frozenset[str] = frozenset()
-    standing: frozenset[str] = frozenset()
+    standing: frozenset[Slot] = frozenset()
     withdrawn: tuple[Withdrawn, ...] = ()
+    waiting: tuple[Slot, ...] = ()
     warned: frozenset[str] = frozenset()

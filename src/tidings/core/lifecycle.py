@@ -18,7 +18,7 @@ from tidings.core.producers import shown
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.shelf import Shelf, SlotTakenError
-from tidings.core.table import Entry
+from tidings.core.table import Entry, slot_of
 from tidings.core.transcript import Marks, State, Transcript, Withdrawn, event_of, wrap
 from tidings.errors import CallerError, DiagnosticError, DuplicateReminderError, Problem
 
@@ -121,9 +121,9 @@ def warn_once(marks: Marks, code: str, producer: str) -> tuple[Marks, bool]:
 def withdraw(marks: Marks, gone: Iterable[Reminder], reason: str) -> Marks:
     """Note those that an append-only history still shows, so that one line can say they are off."""
     notes = tuple(
-        Withdrawn(reminder.id, reason, reminder.body, reminder.trust)
+        Withdrawn(reminder.id, reason, reminder.body, reminder.trust, reminder.scope)
         for reminder in gone
-        if reminder.id in marks.standing
+        if slot_of(reminder) in marks.standing
     )
     return replace(marks, withdrawn=marks.withdrawn + notes) if notes else marks
 

@@ -2,7 +2,8 @@
 
 One line for user messages and reminders. Same-key reminders all wait; the transcript dedupes when
 they are let in, newest wins (decision 13). An item is arrived, then exactly one of queued, drained
-or revoked; the last ids of the gone ones are remembered so that a late revoke gets its answer.
+or revoked; the last ids of the gone ones are remembered so that a late revoke gets its answer. An id
+of an external origin is its own: two origins may use the same (decision 3).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import DRAINS, Mode, Seam
+from tidings.core.seams import DRAINS, Mode, Seam, drains
+from tidings.core.table import Slot, slot_of
 from tidings.errors import CallerError
 
 CAPACITY = 1_000
@@ -46,23 +48,34 @@ class UserMessage(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing that waits, and how it wants to be let in."""
+    """One thing that waits, how it wants to be let in, and the grants of an external sender."""
 
     mode: Mode
     what: Reminder | UserMessage
+    grants: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """The reminder's or message's id."""
         return self.what.id
 
+    @property
+    def slot(self) -> Slot:
+        """The id in the namespace of its origin."""
+        return self.what.id if isinstance(self.what, UserMessage) else slot_of(self.what)
+
+    def enters(self, seam: Seam) -> bool:
+        """Whether `seam` lets it in."""
+        external = isinstance(self.what, Reminder) and self.what.trust == "external"
+        return drains(seam, self.mode, self.grants if external else None)
+
 
 class Mailbox(msgspec.Struct, frozen=True):
     """What waits, and the ids of what no longer does."""
 
     items: tuple[Item, ...] = ()
-    delivered: tuple[str, ...] = ()
-    revoked: tuple[str, ...] = ()
+    delivered: tuple[Slot, ...] = ()
+    revoked: tuple[Slot, ...] = ()
 
     def push(self, item: Item) -> Mailbox:
         """With `item` at the end.
@@ -78,29 +91,33 @@ class Mailbox(msgspec.Struct, frozen=True):
 
     def drain(self, seam: Seam) -> tuple[Mailbox, tuple[Item, ...]]:
         """Without what `seam` lets in, and that: mode by mode, first come first served."""
-        modes = DRAINS[seam]
-        taken = tuple(item for mode in modes for item in self.items if item.mode == mode)
-        if not taken:
+        entering = [item for item in self.items if item.enters(seam)]
+        if not entering:
             return self, ()
-        left = tuple(item for item in self.items if item.mode not in modes)
-        gone = tuple(item.id for item in taken)
+        taken = tuple(item for mode in DRAINS[seam] for item in entering if item.mode == mode)
+        left = tuple(item for item in self.items if not item.enters(seam))
+        gone = tuple(item.slot for item in taken)
         return replace(self, items=left, delivered=_last(self.delivered + gone)), taken
 
-    def revoke(self, reminder_id: str) -> tuple[Mailbox, RevokeStatus]:
-        """Without the queued reminder of this id, and what to answer (decision 13)."""
-        for item in self.items:
-            if item.id == reminder_id and isinstance(item.what, Reminder):
-                left = tuple(other for other in self.items if other is not item)
-                revoked = _last((*self.revoked, reminder_id))
-                return replace(self, items=left, revoked=revoked), "revoked"
-        if reminder_id in self.revoked:
-            return self, "already_revoked"
-        return self, "already_delivered" if reminder_id in self.delivered else "unknown_reminder_id"
+    def revoke(self, name: Slot) -> tuple[Mailbox, RevokeStatus]:
+        """Without the queued reminder of this id, and what to answer (decision 13).
 
-    def find(self, reminder_id: str) -> Reminder | None:
+        An id without its origin is that of an external reminder only where no other has it.
+        """
+        queued = [item for item in self.items if isinstance(item.what, Reminder)]
+        exact = [item for item in queued if item.slot == name]
+        for item in exact or [item for item in queued if item.id == name]:
+            left = tuple(other for other in self.items if other is not item)
+            revoked = _last((*self.revoked, item.slot))
+            return replace(self, items=left, revoked=revoked), "revoked"
+        if _named(name, self.revoked):
+            return self, "already_revoked"
+        return self, "already_delivered" if _named(name, self.delivered) else "unknown_reminder_id"
+
+    def find(self, name: Slot) -> Reminder | None:
         """The queued reminder of this id."""
         for item in self.items:
-            if item.id == reminder_id and isinstance(item.what, Reminder):
+            if isinstance(item.what, Reminder) and item.slot == name:
                 return item.what
         return None
 
@@ -147,5 +164,10 @@ def _row(position: int, item: Item) -> Payload:
     }
 
 
-def _last(ids: tuple[str, ...]) -> tuple[str, ...]:
+def _last(ids: tuple[Slot, ...]) -> tuple[Slot, ...]:
     return ids[-REMEMBERED:]
+
+
+def _named(name: Slot, among: tuple[Slot, ...]) -> bool:
+    """Whether this is one of them, or the id of one of them: who revokes need not name the origin."""
+    return name in among or any(name == each[1] for each in among if not isinstance(each, str))

@@ -7,6 +7,7 @@ Messages are the caller's dicts, in whatever form its model speaks; they are nev
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TypeAlias
 
 import msgspec
@@ -45,10 +46,29 @@ class MessageList(msgspec.Struct, frozen=True, gc=False):
         assert self.listed is not None
         return self.listed
 
+    @property
+    def last(self) -> Message | None:
+        """The newest message."""
+        newest = self.tail or (self.chunks[-1] if self.chunks else ())
+        return newest[-1] if newest else None
+
+    def begins_with(self, other: MessageList) -> bool:
+        """Whether the first messages are those of `other`; a chunk that both share is not looked into."""
+        shared = len(other.chunks)
+        if self.chunks[:shared] != other.chunks:
+            return False
+        following = self.chunks[shared] if shared < len(self.chunks) else self.tail
+        return following[: len(other.tail)] == other.tail
+
+    def after(self, count: int) -> tuple[Message, ...]:
+        """What follows the first `count` messages."""
+        number, inside = divmod(count, _CHUNK)
+        if number >= len(self.chunks):
+            return self.tail[count - _CHUNK * len(self.chunks) :]
+        return (*self.chunks[number][inside:], *chain(*self.chunks[number + 1 :]), *self.tail)
+
     def __iter__(self) -> Iterator[Message]:
-        for chunk in self.chunks:
-            yield from chunk
-        yield from self.tail
+        return chain(*self.chunks, self.tail)
 
     def __len__(self) -> int:
         return len(self.chunks) * _CHUNK + len(self.tail)

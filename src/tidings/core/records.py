@@ -8,6 +8,8 @@ back (`replay.py`). `KINDS` is the table that the docs print and a test holds.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 from tidings.core.reminder import Payload, Reminder
@@ -16,6 +18,7 @@ LIFECYCLE_TOPIC = "transcript.reminder.lifecycle"
 _LONGEST = 200
 
 
+@lru_cache(maxsize=1024)
 def transcript_topic(session_id: str) -> str:
     """The topic that holds the events and messages of a session.
 

@@ -1,11 +1,13 @@
 """Seams and modes: where a running loop lets in what waits in its mailbox. Data, and two readers.
 
 The catalogue is closed. `DRAINS` says which delivery modes each seam takes in, in the order they
-are taken (seed 001, "From a host bridge"); the loop asks this table and nothing else.
+are taken (seed 001, "From a host bridge"); `NEEDS` which of them let an external reminder in only
+by grant. The mailbox asks these tables and nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal, TypeAlias, get_args
 
 from tidings.core.producers import shown
@@ -39,13 +41,19 @@ DRAINS: dict[Seam, tuple[Mode, ...]] = {
     "loop_exit": ("audit_only",),
 }
 
+NEEDS: dict[Seam, str] = {"daemon_idle_pre": "wake_idle", "daemon_idle_post": "wake_idle"}
+"""The grant without which a seam lets no external reminder in: it would wake the agent (decision 21)."""
+
 DEFAULT_MODE: Mode = "finish_step"
 _FORMER = "wait_for_completion"
 
 
-def drains(seam: Seam, mode: Mode) -> bool:
-    """Whether what was sent with `mode` is let in at `seam`."""
-    return mode in DRAINS[seam]
+def drains(seam: Seam, mode: Mode, grants: Collection[str] | None = None) -> bool:
+    """Whether what was sent with `mode` is let in at `seam`.
+
+    `grants` are those of an external sender; None is a sender who needs none.
+    """
+    return mode in DRAINS[seam] and (grants is None or seam not in NEEDS or NEEDS[seam] in grants)
 
 
 def read_mode(value: object, context: str) -> tuple[Mode, bool]:

@@ -156,3 +156,20 @@ def place(reminder: Reminder) -> tuple[Slot, Slot | None, int]:
     if scope is None:
         return reminder.id, key, rank
     return (scope, reminder.id), None if key is None else (scope, key), rank
+
+
+def slot_of(reminder: Reminder) -> Slot:
+    """Its id, in the namespace of its origin (decision 3)."""
+    if reminder.meta is None:
+        return reminder.id
+    return slot(reminder.scope, reminder.id)
+
+
+def slot(scope: str | None, id: str) -> Slot:
+    """The slot of an id in a namespace; None is everybody's own."""
+    return id if scope is None else (scope, id)
+
+
+def listed(slots: Iterable[Slot]) -> list[str | list[str]]:
+    """Slots, JSON-ready."""
+    return [each if isinstance(each, str) else list(each) for each in slots]

@@ -17,7 +17,7 @@ from tidings.core.listing import Listing
 from tidings.core.messages import Message, MessageList
 from tidings.core.reminder import Payload, Reminder, Trust, read_payload
 from tidings.core.shelf import Shelf
-from tidings.core.table import Entry
+from tidings.core.table import Entry, Slot, listed, slot
 from tidings.core.text import is_unicode
 from tidings.errors import TranscriptError
 
@@ -34,6 +34,12 @@ class Withdrawn(msgspec.Struct, frozen=True):
     reason: str
     body: str
     trust: Trust = "operator"
+    scope: str | None = None
+
+    @property
+    def slot(self) -> Slot:
+        """Its id in the namespace of its origin."""
+        return slot(self.scope, self.reminder_id)
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -41,13 +47,15 @@ class Marks(msgspec.Struct, frozen=True):
 
     `turn` is the last answered turn; `warned` holds the warnings given (one per session, code and
     producer); `standing` the reminders that an append-only history shows; `withdrawn` those of
-    them that no longer hold and were not yet said to.
+    them that no longer hold and were not yet said to; `waiting` the external ones that the last
+    request had no room for, in the order they wait.
     """
 
     turn: int = 0
     warned: frozenset[str] = frozenset()
-    standing: frozenset[str] = frozenset()
+    standing: frozenset[Slot] = frozenset()
     withdrawn: tuple[Withdrawn, ...] = ()
+    waiting: tuple[Slot, ...] = ()
 
 
 class State(msgspec.Struct, frozen=True, gc=False):
@@ -66,10 +74,11 @@ class Pending(Sequence[Reminder]):
     """The pending reminders in order, read-only; equal to a list or tuple of the same.
 
     The ttl each has left is worked out when somebody looks. `render` does not: it takes `stored`, the
-    reminders as they were put, with `outsiders` (how many are external), `invalid` and `withdrawn`.
+    reminders as they were put, with `outsiders` (how many are external), `invalid`, `withdrawn` and
+    `waiting`.
     """
 
-    __slots__ = ("_bodies", "_listed", "_shelf", "invalid", "outsiders", "stored", "withdrawn")
+    __slots__ = ("_bodies", "_listed", "_shelf", "invalid", "outsiders", "stored", "waiting", "withdrawn")
 
     def __init__(self, state: State) -> None:
         self._shelf = state.shelf
@@ -79,6 +88,7 @@ class Pending(Sequence[Reminder]):
         self.stored = [entry.reminder for entry in state.shelf.entries()]
         self.invalid = tuple(e for _, e in state.others if e.get("kind") == REMINDER_KIND)
         self.withdrawn = state.marks.withdrawn
+        self.waiting = state.marks.waiting
 
     @property
     def bodies(self) -> list[str]:
@@ -325,9 +335,10 @@ def _text_or_none(name: str, value: object) -> str | None:
 
 
 def _marks_to_dict(marks: Marks) -> Payload:
-    stored: Payload = {"turn": marks.turn}
-    stored |= {name: sorted(getattr(marks, name)) for name in ("warned", "standing")}
+    stored: Payload = {"turn": marks.turn, "warned": sorted(marks.warned)}
+    stored["standing"] = listed(sorted(marks.standing, key=str))
     stored["withdrawn"] = [msgspec.to_builtins(note) for note in marks.withdrawn]
+    stored["waiting"] = listed(marks.waiting)
     return {name: value for name, value in stored.items() if value}
 
 

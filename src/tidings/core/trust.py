@@ -1,8 +1,8 @@
 """Trust: what a reminder may claim, by who sent it (decision 21). Pure.
 
 The receiving adapter sets the tier; `admit` lowers what the tier may not have and cuts what is too
-long, and says so in `restricted` records. A grant is the user's word that one origin may keep a
-power. `LIMITS` and `POWERS` are data.
+long, `admit_mode` lowers how it wants to be let in; both say so in `restricted` records. A grant is
+the user's word that one origin may keep a power. `LIMITS` and `POWERS` are data.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from tidings.core import text
 from tidings.core.records import Record, record
 from tidings.core.reminder import Propagate, Reminder, Trust
+from tidings.core.seams import NEEDS, Mode
 
 LIMITS: dict[Trust, int] = {"operator": 256 * 1024, "host": 32 * 1024, "external": 8 * 1024}
 """The longest body of each tier, in bytes of UTF-8."""
 
 REQUEST_BUDGET = 16 * 1024
-"""How many bytes of external bodies one request may carry; the rest waits for the next."""
+"""How many bytes of external text one request may carry, as rendered; the rest waits for the next."""
 
 POWERS = ("propagate_all", "preserve_on_compact", "interrupt_immediate", "wake_idle")
 """What an external origin has only by grant."""
@@ -41,6 +42,26 @@ def admit(reminder: Reminder, grants: frozenset[str] = frozenset()) -> Admitted:
         changed[name] = given
         written.append(_restricted(reminder, name, asked, given))
     return Admitted(replace(reminder, **changed) if changed else reminder, tuple(written))
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """How a reminder may be let in: its mode, the grants that its seams will ask for, and the records."""
+
+    mode: Mode
+    grants: tuple[str, ...] = ()
+    records: tuple[Record, ...] = ()
+
+
+def admit_mode(reminder: Reminder, mode: Mode, grants: frozenset[str] = frozenset()) -> Delivery:
+    """The way in that `reminder` asks for, lowered to what its trust tier and the grants allow."""
+    if reminder.trust != "external" or mode != "interrupt_immediate":
+        return Delivery(mode)
+    if mode not in grants:
+        lowered: Mode = "finish_step"
+        return Delivery(lowered, (), (_restricted(reminder, "mode", mode, lowered),))
+    lacking = sorted(set(NEEDS.values()) - grants)
+    told = tuple(_restricted(reminder, power, True, False) for power in lacking)
+    return Delivery(mode, tuple(sorted(grants.intersection(NEEDS.values()))), told)
 
 
 def _excesses(reminder: Reminder, grants: frozenset[str]) -> list[tuple[str, object, object]]:

@@ -15,7 +15,9 @@ from tidings.diagnostics.entry import Diagnostic
 from tidings.errors import CallerError
 
 _NUMBER = re.compile(r"(?:(?:HARN[-_ ]?)?RMD[-_ ]?)?(\d{1,3})")
+_FACT_NUMBER = re.compile(r"(?:HARN[-_ ]?)?FACT[-_ ]?(\d{1,3})")
 _OWN_NUMBER = re.compile(r"TDG[-_ ]?(\d{1,3})")
+_FAMILIES = ((_NUMBER, "HARN-RMD"), (_FACT_NUMBER, "HARN-FACT"), (_OWN_NUMBER, "TDG"))
 _WIDTH = 88
 
 
@@ -52,7 +54,7 @@ _REPORTERS = {"runtime": "at run time", "lint": "by `tidings lint`"}
 
 
 def explain(code: str) -> Explanation:
-    """Explain a diagnostic code; lower case, "RMD-005" and "5" are understood.
+    """Explain a diagnostic code; lower case, "RMD-005", "FACT-005" and "5" are understood.
 
     Raises:
         UnknownCodeError: there is no such code; near matches are named.
@@ -66,7 +68,7 @@ def explain(code: str) -> Explanation:
 def full_code(code: str) -> str:
     """The code in full, for one that was typed in short; anything else in upper case."""
     upper = code.strip().upper()
-    for pattern, family in ((_NUMBER, "HARN-RMD"), (_OWN_NUMBER, "TDG")):
+    for pattern, family in _FAMILIES:
         if match := pattern.fullmatch(upper):
             return f"{family}-{int(match[1]):03d}"
     return upper

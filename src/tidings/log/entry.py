@@ -23,7 +23,8 @@ MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+_encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
 Draft = tuple[str, str, Mapping[str, object]]
 
@@ -69,7 +70,13 @@ def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
     Raises:
         LogUsageError: a draft that is not (topic, kind, payload), or a bad part of one.
     """
-    return [_entry_at(place, draft, now) for place, draft in enumerate(drafts)]
+    given = list(drafts)
+    payloads = _encoded_at_once(given)
+    if payloads is None:
+        return [_entry_at(place, draft, now) for place, draft in enumerate(given)]
+    return [
+        Entry(topic, kind, payload, now) for (topic, kind, _), payload in zip(given, payloads, strict=True)
+    ]
 
 
 def check_name(field: str, value: object) -> str:
@@ -128,6 +135,20 @@ def encode(payload: Mapping[str, object]) -> str:
     return encoded.decode()
 
 
+def _encoded_at_once(drafts: Sequence[Draft]) -> list[str] | None:
+    """All payloads as JSON text by one call of the encoder; None when a draft needs a closer look."""
+    try:
+        plain = [type(payload) is dict and _are_names(topic, kind) for topic, kind, payload in drafts]
+        if not all(plain):
+            return None
+        encoded = _encode_lines([payload for _, _, payload in drafts])
+    except _ENCODING_ERRORS:
+        return None
+    if len(encoded) > MAX_PAYLOAD_BYTES or _brackets(encoded) > MAX_DEPTH:
+        return None
+    return encoded.decode().split("\n")[:-1]
+
+
 def _entry_at(place: int, draft: object, now: int) -> Entry:
     if not isinstance(draft, tuple | list) or len(draft) != 3:
         raise LogUsageError(f"batch[{place}] is {draft!r:.80}; give (topic, kind, payload)")
@@ -152,13 +173,18 @@ def _are_names(topic: str, kind: str) -> bool:
 
 def _depth(encoded: bytes) -> int:
     """Count how deep JSON nests, beyond `MAX_DEPTH`: readers must not exhaust their stack."""
-    if encoded.count(b"[") + encoded.count(b"{") <= MAX_DEPTH:
+    if _brackets(encoded) <= MAX_DEPTH:
         return 0
     depth = deepest = 0
     for byte in _STRING.sub(b"", encoded):
         depth += (byte in b"[{") - (byte in b"]}")
         deepest = max(deepest, depth)
     return deepest
+
+
+def _brackets(encoded: bytes) -> int:
+    """Count opening brackets, also those in strings: nothing nests deeper than that."""
+    return encoded.count(b"[") + encoded.count(b"{")
 
 
 def _offender(where: str, value: object) -> str:

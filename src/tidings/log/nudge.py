@@ -21,6 +21,9 @@ from pathlib import Path
 
 _ATTEMPTS = 5
 _SETTLED_NS = 50_000_000
+_ALONE_NS = 2_000_000
+"""How long a look that found no watcher holds: one that comes meanwhile reads before it waits."""
+
 _numbers = itertools.count(1)
 
 
@@ -78,12 +81,19 @@ class Nudger:
         self._directory = os.fspath(directory)
         self._is_own = is_own
         self._listed: tuple[int, int, tuple[str, ...]] = (0, 0, ())
+        self._alone_until = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
 
     def nudge(self) -> None:
-        """Tell every watcher outside this log; costs one stat() when there is none."""
-        for name in self._names():
+        """Tell every watcher outside this log; costs one stat() now and then when there is none."""
+        now = time.monotonic_ns()
+        if now < self._alone_until:
+            return
+        names = self._names()
+        if not names:
+            self._alone_until = now + _ALONE_NS
+        for name in names:
             path = f"{self._directory}/{name}"
             if not self._is_own(path):
                 self._send(path)

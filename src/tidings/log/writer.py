@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 
@@ -55,17 +55,18 @@ def stack(entries: Sequence[Entry], heads: Mapping[str, Head]) -> Stack:
     """Give each entry its cursor and each topic its next link."""
     if len(heads) == 1:
         return _stack_one(entries, *next(iter(heads.items())))
-    counters = {topic: count(head.cursor + 1) for topic, head in heads.items()}
     piles: dict[str, list[Entry]] = {topic: [] for topic in heads}
+    cursors: list[int] = []
     for entry in entries:
-        piles[entry.topic].append(entry)
-    cursors = [next(counters[entry.topic]) for entry in entries]
+        pile = piles[entry.topic]
+        pile.append(entry)
+        cursors.append(heads[entry.topic].cursor + len(pile))
     rows: list[Row] = []
     after = {}
     for topic, head in heads.items():
-        pile = _rows(piles[topic], head)
-        after[topic] = Head(head.topic_id, head.cursor + len(pile), seal(head.link, topic, pile))
-        rows += pile
+        laid = _rows(piles[topic], head)
+        after[topic] = Head(head.topic_id, head.cursor + len(laid), seal(head.link, topic, laid))
+        rows += laid
     return Stack(rows, cursors, after)
 
 

@@ -2,7 +2,8 @@
 
 A reminder becomes its own trailing entry, is kept at its place beside the messages, and is not
 issued again while it stands there; one that was cleared or replaced since gets one line that says
-so. Needed where thinking blocks are bound to what stands before them, good for every cache.
+so. Where nothing may follow the last message, what is new waits for the next request. Needed where
+thinking blocks are bound to what stands before them, good for every cache.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tidings.core.fire import Shown, Unused
+from tidings.core.fire import Shown, Warned
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload, Reminder
+from tidings.core.table import Slot, slot_of
 from tidings.core.transcript import Withdrawn
 from tidings.errors import CallerError, PlacementError
+from tidings.rendering.budget import Fitting, as_data, fitting, in_line
 from tidings.rendering.pieces import Wire
-from tidings.rendering.plan import Candidates, as_data, framed, quoted, within_budget
+from tidings.rendering.plan import Candidates, framed
 from tidings.rendering.request import Issued
 from tidings.rendering.route import Route
 
 _EXCERPT = 60
+_OPEN = "the last message is the assistant's and ends in a server tool: only a system message may follow"
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,9 +36,10 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Sequence[Reminder] = ()
     shown: tuple[Shown, ...] = ()
     lost: Mapping[str, str] = {}
-    unused: tuple[Unused, ...] = ()
-    deferred: tuple[str, ...] = ()
-    announced: frozenset[str] = frozenset()
+    late: tuple[Reminder, ...] = ()
+    held: str | None = None
+    warnings: tuple[Warned, ...] = ()
+    announced: frozenset[Slot] = frozenset()
 
 
 def append(
@@ -52,26 +57,48 @@ def append(
     """
     _check(route, messages, issued)
     standing = {i for entry in issued for i in entry.reminder_ids}
-    fresh = [reminder for reminder in found.reminders if reminder.id not in standing]
-    gone = [note for note in found.withdrawn if note.reminder_id in standing]
-    kept, deferred = within_budget(fresh)
-    reason = wire.closed(weave(messages, issued)) if kept or gone else None
-    if reason is not None:
-        unused = tuple(Unused(r.id, "capability_mismatch", reason) for r in kept)
-        return Appended(
-            messages=weave(messages, issued), issued=tuple(issued), unused=unused, deferred=deferred
-        )
-    entries = _entries(route, wire, messages, kept, gone)
+    fresh = [reminder for reminder in found.reminders if slot_of(reminder) not in standing]
+    gone = [note for note in found.withdrawn if note.slot in standing]
+    role = operator_role(route, messages)
+    held = _held(wire, weave(messages, issued), role) if fresh or gone else {}
+    late = [reminder for reminder in fresh if _voice(reminder, role) in held]
+    fit = fitting([reminder for reminder in fresh if _voice(reminder, role) not in held], found.waiting)
+    said = [note for note in gone if _voice(note, role) not in held]
+    entries = _entries(route, wire, messages, fit, said)
     everything = (*issued, *(entry for entry, _ in entries))
     return Appended(
         messages=weave(messages, everything),
         issued=everything,
-        fresh=kept,
-        lost=_lost(route, operator_role(route, messages)),
-        shown=tuple(Shown(i, role) for entry, role in entries for i in entry.reminder_ids),
-        deferred=deferred,
-        announced=frozenset(note.reminder_id for note in gone),
+        fresh=fit.kept,
+        lost=_lost(route, role),
+        shown=tuple(_shown(name, voice) for entry, voice in entries for name in entry.reminder_ids),
+        late=tuple(in_line([*late, *fit.late], found.waiting)),
+        held=next(iter(held.values())) if late or len(said) < len(gone) else None,
+        warnings=fit.warnings,
+        announced=frozenset(note.slot for note in said),
     )
+
+
+def _held(wire: Wire, woven: Sequence[Message], role: str) -> dict[str, str]:
+    """The voices in which nothing may be added now, and why.
+
+    Behind a turn that ends in a server tool the vendor takes a system message, and nobody else's words.
+    """
+    closed = wire.closed(woven)
+    if closed is not None:
+        return {"user": closed, role: closed}
+    if woven and woven[-1].get("role") == "assistant":
+        return {voice: _OPEN for voice in ("user", role) if voice != "system"}
+    return {}
+
+
+def _voice(one: Reminder | Withdrawn, role: str) -> str:
+    """Whose words an entry is in: external text never has the operator's voice."""
+    return "user" if one.trust == "external" else role
+
+
+def _shown(name: Slot, role: str) -> Shown:
+    return Shown(name, role) if isinstance(name, str) else Shown(name[1], role, name[0])
 
 
 def _lost(route: Route, role: str) -> dict[str, str]:
@@ -94,22 +121,20 @@ def _entries(
     route: Route,
     wire: Wire,
     messages: Sequence[Message],
-    kept: Sequence[Reminder],
+    fit: Fitting,
     gone: Sequence[Withdrawn],
 ) -> list[tuple[Issued, str]]:
     """At most one entry in the user's voice and one in the operator's, in this order."""
     role = operator_role(route, messages)
     texts: dict[str, list[str]] = {"user": [], role: []}
-    ids: dict[str, list[str]] = {"user": [], role: []}
+    ids: dict[str, list[Slot]] = {"user": [], role: []}
     for note in gone:
-        voice = "user" if note.trust == "external" else role
+        voice = _voice(note, role)
         texts[voice].append(_withdrawal(route, voice, note))
-    for reminder in kept:
-        external = reminder.trust == "external"
-        voice = "user" if external else role
-        text = quoted(reminder) if external else _framed(route, voice, reminder.body)
-        texts[voice].append(text)
-        ids[voice].append(reminder.id)
+    for reminder in fit.kept:
+        quote, voice = fit.quotes.get(id(reminder)), _voice(reminder, role)
+        texts[voice].append(_framed(route, voice, reminder.body) if quote is None else quote)
+        ids[voice].append(slot_of(reminder))
     return [
         (_placed(route, wire, messages, voice, texts[voice], tuple(ids[voice])), voice)
         for voice in texts
@@ -123,7 +148,7 @@ def _placed(
     messages: Sequence[Message],
     voice: str,
     texts: list[str],
-    ids: tuple[str, ...],
+    ids: tuple[Slot, ...],
 ) -> Issued:
     """A message of its own; on Gemini parts of the last content, which is the same turn."""
     if route.wire == "gemini" and messages:

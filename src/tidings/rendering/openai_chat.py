@@ -29,7 +29,7 @@ class OpenAIChat:
         head = leading(messages)
         opening = _with_system(messages[:head], joined(system))
         reminders: list[Message] = [{"role": "developer", "content": text} for text in developer]
-        rest = _with_blocks(messages[head:], list(blocks))
+        rest = _with_blocks(messages[head:] if head else messages, list(blocks))
         return {"messages": [*opening, *reminders, *rest]}
 
     def closed(self, messages: Sequence[Message]) -> str | None:
@@ -55,9 +55,9 @@ def _with_system(head: Sequence[Message], text: str) -> list[Message]:
     return [{**head[0], "content": content}, *head[1:]]
 
 
-def _with_blocks(messages: Sequence[Message], texts: list[str]) -> list[Message]:
+def _with_blocks(messages: Sequence[Message], texts: list[str]) -> Sequence[Message]:
     if not texts:
-        return list(messages)
+        return messages
     index = first_plain_user(messages)
     if index is None:
         return [{"role": "user", "content": "\n\n".join(texts)}, *messages]

@@ -6,7 +6,7 @@ answer, `mark_fired` tells the transcript and the log what the request showed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
@@ -14,12 +14,13 @@ from tidings.errors import CallerError, PlacementError
 from tidings.rendering import route as routes
 from tidings.rendering.anthropic import Anthropic
 from tidings.rendering.append_only import append
+from tidings.rendering.conversation import Conversation, checked
 from tidings.rendering.gemini import Gemini
 from tidings.rendering.openai_chat import OpenAIChat
 from tidings.rendering.openai_responses import OpenAIResponses
 from tidings.rendering.pieces import Piece, SystemInput, Wire, gather
 from tidings.rendering.plain import Plain
-from tidings.rendering.plan import Candidates, budget_warnings, candidates, make_plan
+from tidings.rendering.plan import Candidates, candidates, make_plan
 from tidings.rendering.request import Issued, Placement, Request
 from tidings.rendering.route import Route
 
@@ -35,7 +36,7 @@ _WIRES: dict[routes.Wire, Wire] = {
 def render(
     route: Route | str,
     *,
-    messages: Sequence[Message] = (),
+    messages: Sequence[Message] | Conversation = (),
     reminders: Iterable[object] = (),
     system: SystemInput = None,
     system_prompt_parts: SystemInput = None,
@@ -47,7 +48,8 @@ def render(
 ) -> Request:
     """The request body for `route`, with `reminders` (`transcript.pending`) in their places.
 
-    `messages` are in the route's own wire form and stay as they are. `issued` is what the previous
+    `messages` are in the route's own wire form and stay as they are; a `Conversation` was checked as it
+    grew. `issued` is what the previous
     append-only request returned. `breakpoints` counts cache marks elsewhere, such as on tools.
 
     Raises:
@@ -84,7 +86,7 @@ def _seeded(
         roles=plan.roles,
         dropped=found.dropped,
         lost=plan.lost,
-        deferred=plan.deferred,
+        late=plan.late,
         waiting=plan.warnings,
     )
 
@@ -105,10 +107,11 @@ def _appended(
         rendered=appended.fresh,
         lost=appended.lost,
         appended=appended.shown,
-        dropped=(*found.dropped, *appended.unused),
+        dropped=found.dropped,
         issued=appended.issued,
-        deferred=appended.deferred,
-        waiting=budget_warnings(found.reminders, appended.deferred),
+        late=appended.late,
+        held=appended.held,
+        waiting=appended.warnings,
         announced=appended.announced,
     )
 
@@ -129,14 +132,11 @@ def _placement(route: Route, asked: str | None, issued: Sequence[Issued]) -> Pla
 
 
 def _conversation(route: Route, messages: object) -> Sequence[Message]:
+    if isinstance(messages, Conversation):
+        return messages.messages
     if isinstance(messages, str):
         return [_user_message(route, messages)]
-    if not isinstance(messages, (list, tuple)):
-        raise CallerError(f"`messages` must be a list in the form of {route.wire}; got {messages!r:.80}")
-    for index, message in enumerate(messages):
-        if not isinstance(message, (dict, Mapping)):
-            raise CallerError(f"`messages[{index}]` must be an object; got {message!r:.80}")
-    return messages
+    return checked(route.wire, messages)
 
 
 def _user_message(route: Route, text: str) -> Payload:

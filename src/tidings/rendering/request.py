@@ -9,6 +9,7 @@ import msgspec
 
 from tidings.core.fire import Shot, Shown, Unused, Warned
 from tidings.core.reminder import Payload, Reminder
+from tidings.core.table import Slot, slot_of
 from tidings.rendering.plan import hint_warnings, shown
 
 Placement: TypeAlias = Literal["seed", "append_only"]
@@ -17,20 +18,22 @@ Placement: TypeAlias = Literal["seed", "append_only"]
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
     """An append-only entry at its place beside the messages; JSON-ready for storing.
 
-    It stands before `messages[at]` as a message of its own, or as a last part of `messages[at]`.
+    It stands before `messages[at]` as a message of its own, or as a last part of `messages[at]`. An id
+    of an external origin is a pair with that origin, because two may use the same.
     """
 
     at: int
     place: Literal["message", "part"]
     content: Payload
-    reminder_ids: tuple[str, ...] = ()
+    reminder_ids: tuple[Slot, ...] = ()
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A rendered request. `body` holds what rendering decides: merge it with model and settings.
 
-    `dropped` are the reminders it could not use, `deferred` external ones that wait for the next
-    because of the size budget; `issued` goes into the next append-only `render`.
+    `dropped` are the reminders it could not use, `late` those that wait for the next: external ones
+    beyond the size budget, or all new ones when nothing may be appended, and `held` says why.
+    `issued` goes into the next append-only `render`.
     """
 
     route: str
@@ -41,10 +44,16 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     appended: tuple[Shown, ...] = ()
     dropped: tuple[Unused, ...] = ()
     issued: tuple[Issued, ...] = ()
-    deferred: tuple[str, ...] = ()
+    late: tuple[Reminder, ...] = ()
+    held: str | None = None
     lost: Mapping[str, str] = {}
     waiting: tuple[Warned, ...] = ()
-    announced: frozenset[str] = frozenset()
+    announced: frozenset[Slot] = frozenset()
+
+    @property
+    def deferred(self) -> tuple[str, ...]:
+        """The ids of those that wait, in the order they will be taken."""
+        return tuple(reminder.id for reminder in self.late)
 
     @property
     def warnings(self) -> tuple[Warned, ...]:
@@ -68,4 +77,5 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             warnings=self.warnings,
             standing=standing,
             announced=self.announced,
+            waiting=tuple(slot_of(r) for r in self.late if r.trust == "external"),
         )

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from threading import Lock
+from contextvars import ContextVar, Token
+from threading import Lock, RLock
+from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
 from tidings.core.records import LIFECYCLE_TOPIC, Change, Record, transcript_topic
@@ -118,19 +119,41 @@ def current_journal() -> Journal | None:
     return _journal.get()
 
 
-@contextmanager
-def together() -> Iterator[None]:
-    """Let the transforms of a block write in one commit: after a crash all of it is there, or none."""
-    if _gathered.get() is not None:
-        yield
-        return
-    entries: list[Entry] = []
-    token = _gathered.set(entries)
-    try:
-        yield
-    finally:
-        _gathered.reset(token)
-        journal = _journal.get()
+class Step:
+    """A block whose transforms write in one commit: after a crash all of it is there, or none.
+
+    Nobody else holds `lock` meanwhile. The commit goes to `journal`, or without one to the active one. A
+    step inside a step is a part of it.
+    """
+
+    __slots__ = ("_gathering", "_installed", "_journal", "_lock")
+
+    def __init__(self, lock: RLock, journal: Journal | None) -> None:
+        self._lock = lock
+        self._journal = journal
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._installed = None if self._journal is None else _journal.set(self._journal)
+        self._gathering = _gathered.set([]) if _gathered.get() is None else None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if self._gathering is not None:
+                self._commit(self._gathering)
+        finally:
+            if self._installed is not None:
+                _journal.reset(self._installed)
+            self._lock.release()
+
+    def _commit(self, gathering: Token[list[Entry] | None]) -> None:
+        entries, journal = _gathered.get(), _journal.get()
+        _gathered.reset(gathering)
         if entries and journal is not None:
             journal.write(entries)
 
@@ -147,7 +170,7 @@ def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[C
         "task_id": here.get("task_id"),
         "agent_id": transcript.agent_id or here.get("agent_id"),
     }
-    entries = [(LIFECYCLE_TOPIC, record.kind, {**record.payload, **context}) for record in records]
+    entries = [(LIFECYCLE_TOPIC, record.kind, record.payload | context) for record in records]
     if session_id is not None:
         topic = transcript_topic(session_id)
         agent = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}

@@ -93,6 +93,7 @@ def test_a_hook_decides_with_these_shapes(event: str, returned: object, expected
         ("pre_tool_use", {"reason": "x"}, "has only a reason"),
         ("pre_tool_use", [{"args": {}}, {"args": {"a": 1}}], "given twice"),
         ("permission_asked", {"decision": "perhaps"}, "one of allow, deny, ask"),
+        ("permission_asked", {"decision": "deny"}, 'of "deny" needs a `reason`'),
         ("user_prompt_submit", {"decision": "allow"}, "has decision"),
         ("post_turn", [A] * 65, "at most 64 reminders"),
     ],

@@ -43,6 +43,22 @@ def test_broken_arguments_become_a_problem_and_the_next_request_is_legal(wire: s
     assert ("INVALID_JSON" in str(provider.bodies[1])) == (wire == "anthropic")
 
 
+@pytest.mark.parametrize(
+    ("wire", "stop"),
+    [("anthropic", "max_tokens"), ("openai_chat", "length"), ("openai_responses", "max_output_tokens")],
+)
+@pytest.mark.parametrize("text", ["", '{"path": "a'])
+def test_the_call_that_an_answer_was_cut_in_is_a_problem_and_those_before_it_are_not(
+    wire: str, stop: str, text: str
+) -> None:
+    said = Say(calls=(Call("now", "", "call_a"), Call("read", text, "call_b")), stop=stop)
+    with FakeProvider(said) as provider:
+        answer = ask(make(wire, provider), HELLO, [READ])
+    whole, cut = answer.tool_calls
+    assert (whole, answer.stop) == (ToolCall("call_a", "now", {}), "length")
+    assert (cut.id, cut.arguments, cut.problem is None) == ("call_b", {}, False)
+
+
 def test_anthropic_counts_cached_and_newly_cached_tokens_as_input() -> None:
     usage = {"input_tokens": 1, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 300}
     answer = gathered(

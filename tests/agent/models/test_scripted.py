@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import tidings as td
+from tidings import testing
 from tidings.agent import conversation as talk
 from tidings.agent.models.anthropic import AnthropicModel
 from tidings.agent.models.choose import model
@@ -16,7 +17,7 @@ from tidings.agent.models.gemini import GeminiModel
 from tidings.agent.models.openai_chat import OpenAIChatModel
 from tidings.agent.models.openai_responses import OpenAIResponsesModel
 from tidings.agent.models.scripted import ScriptedModel, Step, call
-from tidings.agent.port import Answer, Model, ModelError, ToolCall, ToolSpec
+from tidings.agent.port import Answer, Model, ModelError, ToolCall, ToolSpec, Usage
 from tidings.errors import CallerError, RouteError
 
 BODY = {"messages": [{"role": "user", "content": "Hello"}]}
@@ -40,6 +41,17 @@ def test_each_request_takes_the_next_step() -> None:
         Answer(text="Hm", stop="length"),
     ]
     assert (ask(scripted).text, len(scripted.requests)) == ("Done.", 4)
+
+
+def test_everything_that_a_script_is_made_of_can_be_had_from_the_testing_package() -> None:
+    model = testing.ScriptedModel(
+        [testing.call("read", path="a"), testing.Answer(usage=testing.Usage(1, 2))]
+    )
+    answers = [ask(model), ask(model)]
+    assert answers[0].tool_calls == (ToolCall("call_1_1", "read", {"path": "a"}),)
+    assert answers[1] == Answer(usage=Usage(1, 2))
+    assert sorted(testing.__all__) == ["Answer", "ScriptedModel", "Usage", "call"]
+    assert testing.ScriptedModel is td.ScriptedModel
 
 
 def test_a_script_that_is_over_says_so() -> None:

@@ -10,7 +10,10 @@ from tidings.agent.providers.evaluation import PLAIN
 from tidings.agent.providers.options import settings
 from tidings.agent.providers.review.commands import is_benign, verifiers_in
 from tidings.agent.providers.review.review import findings, grounded_review
+from tidings.agent.providers.review.runtime import verifier_signals
 from tidings.agent.providers.review.scan import SCANNED
+from tidings.agent.providers.review.sieve import holds_evidence
+from tidings.agent.providers.review.structured import structured
 from tidings.agent.providers.situation import Situation
 from tidings.agent.providers.table import TABLE
 from tidings.core.producers import build
@@ -306,3 +309,27 @@ def test_any_payload_gives_an_admissible_reminder_or_none(payload, provider) -> 
     situation = Situation(event="e", payload=payload, settings=settings(TABLE[provider], {}))
     made = PLAIN[provider](situation)
     assert made is None or build("provider", made, id="new").body == made["body"]
+
+
+FIELDS = st.sampled_from(["result", "data", "arguments", "errors", "verifier_outcome", "ok", "diagnostics"])
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "rejected", "syntax error"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(FIELDS, inner, max_size=4),
+    max_leaves=25,
+)
+
+
+@given(payload=st.dictionaries(FIELDS, ANY, max_size=4))
+def test_a_payload_that_the_sieve_lets_pass_holds_no_structured_evidence(
+    payload: dict[str, object],
+) -> None:
+    found = [*verifier_signals(payload), *structured(payload, warnings=True)]
+    assert holds_evidence(payload) or found == []
+
+
+@pytest.mark.parametrize("depth", range(8))
+def test_the_sieve_looks_as_deep_as_the_search_does(depth: int) -> None:
+    payload: dict[str, object] = {"verifier_outcome": "rejected"}
+    for step in range(depth):
+        payload = {"data": (payload,)} if step % 3 == 0 else {"data": payload}
+    assert holds_evidence(payload) or list(verifier_signals(payload)) == []

@@ -157,7 +157,7 @@ def test_only_true_is_consent(allowed: Any) -> None:
 
 
 def test_the_gate_takes_no_text_that_could_claim_an_approval() -> None:
-    assert set(inspect.signature(Gate.decide).parameters) == {"self", "request"}
+    assert set(inspect.signature(Gate.decide).parameters) == {"self", "request", "watch"}
     assert Request.__struct_fields__ == ("call", "description", "read_only", "session_id", "workspace")
 
     def act(note: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tidings.agent.models.arguments import read_call
+from tidings.agent.models.arguments import read_call, unless_cut
 from tidings.agent.models.failure import ProviderFailure, incomplete, refused, unreachable
 from tidings.agent.models.patience import Patience
 from tidings.agent.models.streamed import StreamedModel
@@ -143,7 +143,7 @@ class Blocks:
         stop = _STOPS.get(self._stop, "end")
         return Answer(
             text="".join(block["text"] for block in content if block["type"] == "text"),
-            tool_calls=tuple(calls),
+            tool_calls=unless_cut(calls, stop),
             native=({"role": "assistant", "content": content},) if content else (),
             usage=to_usage(self._counts),
             stop="tools" if calls and stop == "end" else stop,

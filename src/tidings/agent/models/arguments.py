@@ -6,12 +6,15 @@ breaks the loop.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from tidings.agent.port import ToolCall
+from tidings.agent.port import Stop, ToolCall
 from tidings.core.reminder import Payload
 
 _SHOWN = 200
+_NEVER_CAME = "the answer was cut off by the output limit, and no arguments had come"
 
 
 def read_call(call_id: str, name: str, text: str) -> ToolCall:
@@ -32,6 +35,13 @@ def checked_call(call_id: str, name: str, arguments: object) -> ToolCall:
         return ToolCall(call_id, name, found)
     problem = f"the arguments must be a JSON object; got {_shown(repr(arguments))}"
     return ToolCall(call_id, name, {}, problem)
+
+
+def unless_cut(calls: Sequence[ToolCall], stop: Stop) -> tuple[ToolCall, ...]:
+    """The calls; the last of an answer that was cut has a problem where its arguments never came."""
+    if stop != "length" or not calls or calls[-1].arguments or calls[-1].problem:
+        return tuple(calls)
+    return (*calls[:-1], msgspec.structs.replace(calls[-1], problem=_NEVER_CAME))
 
 
 def _shown(text: str) -> str:

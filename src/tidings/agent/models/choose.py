@@ -1,12 +1,16 @@
 """A model by its name: `anthropic/claude-opus-5`, `openai/gpt-5`, `scripted:done`, ….
 
 The name is the route's, so that what rendering assumes and what is called cannot differ. Nothing is
-loaded or connected before the first request.
+loaded or connected before the first request. `opened` is for whoever takes a name or a model: what it
+made itself it closes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from tidings.agent.models.anthropic import AnthropicModel
@@ -14,6 +18,7 @@ from tidings.agent.models.gemini import GeminiModel
 from tidings.agent.models.openai_chat import OpenAIChatModel
 from tidings.agent.models.openai_responses import OpenAIResponsesModel
 from tidings.agent.models.script import scripted
+from tidings.agent.models.streamed import StreamedModel
 from tidings.agent.port import Model
 from tidings.errors import CallerError, RouteError
 
@@ -24,6 +29,34 @@ VENDORS: dict[str, Callable[..., Model]] = {
     "openai-compatible": OpenAIChatModel,
     "gemini": GeminiModel,
 }
+
+CLOSING = 5.0
+"""Seconds that closing a model's connections may take."""
+
+_logger = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def opened(given: Model | str) -> AsyncIterator[Model]:
+    """The model that is given or named; one made here from its name is closed, however the block ends."""
+    if not isinstance(given, str):
+        yield given
+        return
+    made = model(given)
+    try:
+        yield made
+    finally:
+        if isinstance(made, StreamedModel):
+            await _close(made)
+
+
+async def _close(made: StreamedModel) -> None:
+    """Close it; a failure is told in the log, and takes nobody's answer away."""
+    try:
+        async with asyncio.timeout(CLOSING):
+            await made.close()
+    except Exception:
+        _logger.exception("the client of %s could not be closed", made.route.name)
 
 
 def model(name: str, **options: Any) -> Model:

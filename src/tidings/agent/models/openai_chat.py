@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from tidings.agent.models.arguments import read_call
+from tidings.agent.models.arguments import read_call, unless_cut
 from tidings.agent.models.failure import incomplete
 from tidings.agent.models.openai_sdk import OpenAISdkModel
 from tidings.agent.models.patience import Patience
@@ -108,12 +108,12 @@ class Deltas:
         if calls:
             message["tool_calls"] = calls
         said = self._text or calls or self._kept.get("refusal")
+        asked = [
+            read_call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in calls
+        ]
         return Answer(
             text=self._text,
-            tool_calls=tuple(
-                read_call(call["id"], call["function"]["name"], call["function"]["arguments"])
-                for call in calls
-            ),
+            tool_calls=unless_cut(asked, self._stop()),
             native=(message,) if said else (),
             usage=self._usage,
             stop=self._stop(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidings.agent.models.arguments import read_call
+from tidings.agent.models.arguments import read_call, unless_cut
 from tidings.agent.models.failure import incomplete
 from tidings.agent.models.openai_sdk import OpenAISdkModel, failed_in_stream
 from tidings.agent.models.patience import Patience
@@ -84,17 +84,18 @@ class Items:
         while items and items[-1].get("type") == "reasoning":  # refused back without what it led to
             items.pop()
         parts = [part for item in items if item.get("type") == "message" for part in item["content"]]
-        calls = tuple(
+        calls = [
             read_call(item["call_id"], item["name"], item["arguments"])
             for item in items
             if item.get("type") == "function_call"
-        )
+        ]
+        stop = self._stop(parts, bool(calls))
         return Answer(
             text="".join(part["text"] for part in parts if part.get("type") == "output_text"),
-            tool_calls=calls,
+            tool_calls=unless_cut(calls, stop),
             native=tuple(items),
             usage=to_usage(self._response.get("usage") or {}),
-            stop=self._stop(parts, bool(calls)),
+            stop=stop,
         )
 
     def _stop(self, parts: Sequence[Mapping[str, Any]], calls: bool) -> Stop:

@@ -20,12 +20,10 @@ from tidings.agent.effects import parse
 from tidings.agent.events import HookEvent, find_event
 from tidings.agent.hooks import Failure, failure
 from tidings.agent.providers import facts, notices
-from tidings.agent.providers.options import body_budget, config_of, enabled_providers, settings
+from tidings.agent.providers.lineup import Lineup, Listener
 from tidings.agent.providers.pressure import token_pressure
 from tidings.agent.providers.review.review import grounded_review
 from tidings.agent.providers.situation import Situation
-from tidings.agent.providers.table import TABLE
-from tidings.agent.registration import Provider
 from tidings.agent.registry import Registry
 from tidings.core import records
 from tidings.core.records import Record
@@ -89,23 +87,23 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     event: HookEvent
     payload: Mapping[str, object]
     session: Mapping[str, object]
-    options: Mapping[str, object]
+    lineup: Lineup
     recall: facts.Recall | None
     pressure: str
     recall_slot: Slot
 
-    def situation(self, provider_id: str) -> Situation:
+    def situation(self, listener: Listener) -> Situation:
         """What a canonical provider sees."""
         return Situation(
             event=self.event.name,
             payload=self.payload,
             session=self.session,
-            options=self.options,
-            settings=settings(TABLE[provider_id], config_of(self.options, provider_id)),
-            window=config_of(self.options, "token_pressure").get("context_window"),
+            options=self.lineup.options,
+            settings=listener.settings,
+            window=self.lineup.window,
         )
 
-    def context(self, provider_id: str) -> Context:
+    def context(self, listener: Listener) -> Context:
         """What a custom provider's `evaluate` is called with (seed 001, "From a provider")."""
         return Context(
             {
@@ -113,8 +111,8 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
                 "session": self.session,
                 "session_id": self.session.get("id"),
                 "payload": self.payload,
-                "options": self.options,
-                "config": config_of(self.options, provider_id),
+                "options": self.lineup.options,
+                "config": listener.config,
             }
         )
 
@@ -130,10 +128,12 @@ async def evaluate(
     pressure: str = "",
     strict: bool = False,
     recall_slot: Slot | None = None,
+    lineup: Lineup | None = None,
 ) -> Pass:
     """Ask every enabled provider that hears `event`; `pressure` is what the last pass gave back.
 
-    `recall_slot` belongs to the loop: with it, a recall that hangs is not started again.
+    `recall_slot` belongs to the loop: with it, a recall that hangs is not started again. `lineup` too: it
+    spares working out from options and registry who is asked.
 
     Raises:
         UnknownEventError: no such event.
@@ -145,17 +145,18 @@ async def evaluate(
         event=kind,
         payload=payload,
         session=session,
-        options=options,
+        lineup=lineup or Lineup(options, registry),
         recall=recall,
         pressure=pressure,
         recall_slot=recall_slot or Slot(),
     )
     told = "" if kind.name == "post_compact" else pressure
-    budget = _Budget(body_budget(options))
+    budget = _Budget(asked.lineup.body_budget)
     evaluated: list[Evaluated] = []
-    for provider_id, custom in _listeners(kind, options, registry):
+    for listener in asked.lineup.hearing(kind.name):
+        provider_id = listener.provider_id
         try:
-            specs, mark = await _ask(asked, provider_id, custom)
+            specs, mark = await _ask(asked, listener)
         except Exception as error:
             if strict:
                 raise
@@ -170,38 +171,23 @@ async def evaluate(
     return Pass(tuple(evaluated), told)
 
 
-def _listeners(
-    event: HookEvent, options: Mapping[str, object], registry: Registry
-) -> list[tuple[str, Provider | None]]:
-    """The enabled providers that hear the event, in order; None stands for a canonical one."""
-    custom = {provider.id: provider for provider in registry.providers}
-    heard: list[tuple[str, Provider | None]] = []
-    for provider_id in enabled_providers(options, registry):
-        provider = custom.get(provider_id)
-        hears = TABLE[provider_id].subscribes_to if provider is None else provider.subscribes_to
-        if event.name in hears:
-            heard.append((provider_id, provider))
-    return heard
-
-
-async def _ask(
-    asked: _Asked, provider_id: str, custom: Provider | None
-) -> tuple[tuple[Payload, ...], str | None]:
+async def _ask(asked: _Asked, listener: Listener) -> tuple[tuple[Payload, ...], str | None]:
     """The specs of one provider, and the pressure mark if it has a new one."""
+    provider_id, custom = listener.provider_id, listener.custom
     if custom is not None:
-        bound = partial(custom.evaluate, asked.context(provider_id))
+        bound = partial(custom.evaluate, asked.context(listener))
         returned = await call(bound, deadline=custom.deadline, slot=custom.slot)
         return parse(asked.event, plain(returned), author="provider", name=provider_id).reminders, None
     if provider_id == "token_pressure":
-        spec, mark = token_pressure(asked.situation(provider_id), asked.pressure)
+        spec, mark = token_pressure(asked.situation(listener), asked.pressure)
         return _listed(spec), mark
     if provider_id == "project_facts":
-        return _listed(await _recalled(asked)), None
-    return _listed(PLAIN[provider_id](asked.situation(provider_id))), None
+        return _listed(await _recalled(asked, listener)), None
+    return _listed(PLAIN[provider_id](asked.situation(listener))), None
 
 
-async def _recalled(asked: _Asked) -> Payload | None:
-    wanted = facts.wanted(asked.situation("project_facts"))
+async def _recalled(asked: _Asked, listener: Listener) -> Payload | None:
+    wanted = facts.wanted(asked.situation(listener))
     if asked.recall is None or wanted is None:
         return None
     query = wanted.pop("query")

@@ -23,7 +23,10 @@ _EVIDENCE = 3
 
 
 class Recall(Protocol):
-    """What the loop hands in: gives objects with `.fact`, best first; may be async."""
+    """What the loop hands in: gives objects with `.fact`, best first; may be async.
+
+    When the config of `project_facts` names a `root`, it is called with that too.
+    """
 
     def __call__(
         self,
@@ -44,7 +47,7 @@ def wanted(situation: Situation) -> Payload | None:
     most = int(number(settings.get("max_facts")) or 0)
     if most < 1 or (situation.event == "on_budget_threshold" and not _is_due(situation)):
         return None
-    kinds = settings.get("kind_filter")
+    kinds, root = settings.get("kind_filter"), text(settings.get("root"))
     return {
         "query": _query(situation),
         "namespace": text(settings.get("namespace")) or _namespace(settings.get("scope")),
@@ -53,6 +56,7 @@ def wanted(situation: Situation) -> Payload | None:
         "kind_filter": [kind.strip().lower() for kind in kinds]
         if isinstance(kinds, (list, tuple))
         else None,
+        **({"root": root} if root else {}),
     }
 
 

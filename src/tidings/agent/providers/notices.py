@@ -38,8 +38,8 @@ def tool_output_truncated(situation: Situation) -> Payload | None:
     """Fires when a tool's output was cut or compacted before the model saw it."""
     payload = situation.payload
     result = mapping(payload.get("result"))
-    cut = any(place.get(flag) is True for place in (payload, result) for flag in ("truncated", "compacted"))
-    if not cut:
+    flags = [place.get(flag) for place in (payload, result) for flag in ("truncated", "compacted")]
+    if True not in [flag is True for flag in flags]:
         return None
     tool = one_line(first(payload.get("tool_name"), payload.get("tool"), "tool"), 120) or "tool"
     size = number(first(payload.get("original_size"), result.get("original_size")))
@@ -74,8 +74,10 @@ CAUSES = {
 
 
 def resume_continuity(situation: Situation) -> Payload | None:
-    """Tells a resumed worker why it slept, why it woke, and what it was doing."""
+    """Tells a resumed worker why it slept, why it woke, and what it was doing; its parent hears nothing."""
     payload = situation.payload
+    if payload.get("session_id") not in (None, situation.session.get("id")):
+        return None
     turn = number(payload.get("suspended_at_turn"))
     reason = one_line(text(payload.get("reason")) or "unspecified", _LINE)
     at = f" at turn {turn:.0f}" if turn is not None else ""

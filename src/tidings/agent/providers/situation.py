@@ -23,7 +23,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 def mapping(value: object) -> Mapping[str, object]:
     """`value` if it is a mapping, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, (dict, Mapping)) else {}
 
 
 def first(*values: object) -> object:

@@ -1,8 +1,8 @@
-"""The approval gate: may this call run? Rules first, then the person behind the callback.
+"""The approval gate: may this call run? Rules first, then a watch's decision, then the person.
 
 Without rules, read-only tools run and everything else is asked; without a callback, what must be asked
-is declined. Consent is a `Reply` returned by the callback for this very request, nothing else: the gate
-reads no transcript, no reminder and no text, so none of them can satisfy it (decision 23).
+is declined. Consent is a `Reply` returned by the callback, or a `Verdict` of the watch, for this very
+request: the gate reads no transcript, no reminder and no text, so none can satisfy it (decision 23).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -53,6 +53,19 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 Ask: TypeAlias = Callable[[Request], Awaitable[Reply]]
 
 
+class Watch(Protocol):
+    """Hears of each question, beside the person who is asked; `approvals.py` is the loop's."""
+
+    async def asked(self, request: Request) -> Verdict | None:
+        """A question came up; a verdict settles it before anyone is asked."""
+
+    async def passed_on(self, request: Request) -> None:
+        """The question goes to a person now."""
+
+    async def replied(self, request: Request, verdict: Verdict) -> None:
+        """The question is settled, by whomever."""
+
+
 class Gate:
     """Decides about calls. Several may be asked about at once; the callback says how they are shown."""
 
@@ -67,14 +80,22 @@ class Gate:
 
     def must_ask(self, request: Request) -> bool:
         """Whether a person has to be asked about this call."""
-        return self._settled(request) is None
+        return self.settled(request) is None
 
-    async def decide(self, request: Request) -> Verdict:
-        """Whether the call may run; never raises, every failure declines."""
-        settled = self._settled(request)
-        return settled if settled is not None else await self._asked(request)
+    async def decide(self, request: Request, watch: Watch | None = None) -> Verdict:
+        """Whether the call may run; never raises unless `watch` does, every failure declines."""
+        settled = self.settled(request)
+        if settled is not None or watch is None:
+            return settled or await self._asked(request)
+        verdict = await watch.asked(request)
+        if verdict is None:
+            if self._ask is not None:
+                await watch.passed_on(request)
+            verdict = await self._asked(request)
+        await watch.replied(request, verdict)
+        return verdict
 
-    def _settled(self, request: Request) -> Verdict | None:
+    def settled(self, request: Request) -> Verdict | None:
         """The verdict that needs nobody, if there is one."""
         rule = matching(self._rules, request.call, request.workspace)
         if rule is not None and rule.action != "ask":

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 import msgspec
 
 from tidings.agent.port import Outcome, ToolCall
-from tidings.agent.tools.approval import Gate, Request, Verdict
+from tidings.agent.signal import Signal
+from tidings.agent.tools.approval import Gate, Request, Verdict, Watch
 from tidings.agent.tools.receipt import Receipt, Status, not_run
 from tidings.agent.tools.supervise import Stopped, supervise
 from tidings.agent.tools.tool import ArgumentError, Run, Tool, ToolContext, ToolError
@@ -34,12 +35,13 @@ STOPPED: Mapping[Status, str] = {
 
 
 class Desk(msgspec.Struct, frozen=True, kw_only=True):
-    """What all calls of a dispatcher share."""
+    """What all calls of a batch share."""
 
     tools: Mapping[str, Tool]
     gate: Gate
     deadline: float
     max_output: int
+    watch: Watch | None = None
 
 
 class Attempt:
@@ -57,7 +59,7 @@ class Attempt:
         try:
             tool = _find(self.call, desk.tools)
             run = tool.bind(self.call.arguments)
-            await self._pass_gate(tool, desk.gate, context)
+            await self._pass_gate(tool, desk, context)
             return await self._execute(tool, run, desk, context)
         except _Closed as closed:
             return self._close(Outcome(text=str(closed), ok=False), closed.status)
@@ -74,7 +76,7 @@ class Attempt:
             return not_run([self.call], "the batch was cancelled before it began", now_ms=now_ms())[0]
         return self._close(Outcome(text=STOPPED["cancelled"], ok=False), "cancelled")
 
-    async def _pass_gate(self, tool: Tool, gate: Gate, context: ToolContext) -> None:
+    async def _pass_gate(self, tool: Tool, desk: Desk, context: ToolContext) -> None:
         request = Request(
             call=self.call,
             description=tool.spec.description,
@@ -82,20 +84,22 @@ class Attempt:
             session_id=context.session_id,
             workspace=context.workspace,
         )
-        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
-        asking = gate.must_ask(request)
-        if asking:
-            context.emit("permission_asked", {**named, "arguments": self.call.arguments})
-        verdict = await supervise(gate.decide(request), stop=context.cancel, told=asyncio.Event())
-        if asking:
-            context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        verdict = desk.gate.settled(request) or await self._asked(request, desk, context)
         if not verdict.allowed:
             raise _Closed("denied", _refusal(verdict))
         self._approved_by = verdict.by
 
+    async def _asked(self, request: Request, desk: Desk, context: ToolContext) -> Verdict:
+        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
+        context.emit("permission_asked", {**named, "arguments": self.call.arguments})
+        deciding = desk.gate.decide(request, desk.watch)
+        verdict = await supervise(deciding, stop=context.cancel, told=asyncio.Event())
+        context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        return verdict
+
     async def _execute(self, tool: Tool, run: Run, desk: Desk, context: ToolContext) -> Receipt:
         own = msgspec.structs.replace(
-            context, call_id=self.call.id, cancel=asyncio.Event(), max_output=desk.max_output
+            context, call_id=self.call.id, cancel=Signal(), max_output=desk.max_output
         )
         seconds = desk.deadline if tool.deadline is None else tool.deadline
         self._started = (now_ms(), time.monotonic())

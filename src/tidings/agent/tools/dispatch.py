@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tidings.agent.port import ToolCall, ToolSpec
-from tidings.agent.tools.approval import Gate
+from tidings.agent.tools.approval import Gate, Watch
 from tidings.agent.tools.attempt import Attempt, Desk
 from tidings.agent.tools.function import Function, as_tool
 from tidings.agent.tools.receipt import Receipt, event_payload
@@ -64,14 +64,15 @@ class Dispatcher:
         return self._desk.tools.get(name)
 
     async def dispatch(
-        self, calls: Sequence[ToolCall], context: ToolContext | None = None
+        self, calls: Sequence[ToolCall], context: ToolContext | None = None, watch: Watch | None = None
     ) -> tuple[Receipt, ...]:
-        """Run the calls; every one is closed with a receipt."""
+        """Run the calls; every one is closed with a receipt. `watch` hears what the gate has to ask."""
         given = context or ToolContext()
         context = msgspec.structs.replace(given, emit=_emitter(self._on_event or given.emit))
-        batch = _Batch([Attempt(call) for call in calls], self._desk, context)
+        desk = msgspec.structs.replace(self._desk, watch=watch)
+        batch = _Batch([Attempt(call) for call in calls], desk, context)
         try:
-            if self._side_by_side(calls):
+            if len(calls) > 1 and self._side_by_side(calls):
                 await batch.run_side_by_side(self._max_parallel)
             else:
                 await batch.run_in_order()

@@ -71,7 +71,7 @@ def tool(
     except CallerError as error:
         raise CallerError(f"tool {chosen!r}: {error}") from error
     spec = ToolSpec(chosen, description or described.summary, signature.schema())
-    bind = functools.partial(_bind, fn, chosen, signature)
+    bind = functools.partial(_bind, fn, chosen, signature, _is_async(fn))
     return Tool(spec=spec, bind=bind, read_only=read_only, deadline=deadline)
 
 
@@ -95,22 +95,22 @@ def _documented(fn: object) -> object:
     return fn if inspect.isroutine(fn) else type(fn)
 
 
-def _bind(fn: Function, name: str, signature: Signature, arguments: Payload) -> Run:
+def _bind(fn: Function, name: str, signature: Signature, is_async: bool, arguments: Payload) -> Run:
     values, problems = signature.check(arguments)
     if problems:
         raise ArgumentError(name, problems)
 
     async def run(context: ToolContext) -> Outcome:
         contexts = dict.fromkeys(signature.contexts, context)
-        return _outcome(name, await _call(functools.partial(fn, **values, **contexts)))
+        return _outcome(name, await _call(functools.partial(fn, **values, **contexts), is_async))
 
     return run
 
 
-async def _call(bound: Callable[[], object]) -> object:
+async def _call(bound: Callable[[], object], is_async: bool) -> object:
     """What the function gives; one that wants to end the process only ends its own call."""
     try:
-        if _is_async(bound):
+        if is_async:
             return await cast(Awaitable[object], bound())
         result = await in_thread(bound)
         return await result if inspect.isawaitable(result) else result

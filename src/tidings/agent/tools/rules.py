@@ -1,15 +1,16 @@
 """Rules of the approval gate: a call's name and arguments become allow, ask or deny.
 
-Patterns are shell globs over what the model sent, as text. A path is compared in all its spellings
-(as sent, tidied, relative to the workspace): a deny needs one to match, an allow needs all. In an
-allow rule a wildcard matches no shell control characters, or one allowed command could carry another.
-Links are not followed: keeping paths inside the workspace is the tools' own duty. Pure.
+Patterns are shell globs over what the model sent, as text. A path is compared by what it means, however
+it is spelled (`spelling.py`): a deny needs one spelling to match; an allow for an absolute path needs the
+files themselves to match, any other allow the text as it was sent too. In an allow rule a wildcard
+matches no shell control characters, or one allowed command could carry another. Links are followed as
+they are when the gate is asked; keeping paths inside the workspace is the tools' own duty.
 """
 
 from __future__ import annotations
 
 import fnmatch
-import posixpath
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,9 +19,13 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from tidings.agent.port import ToolCall
+from tidings.agent.tools import spelling
 from tidings.errors import CallerError
 
 Action: TypeAlias = Literal["allow", "ask", "deny"]
+
+COMMANDS = ("command", "cmd", "script")
+"""Arguments that are no paths: in an allow rule their words count, not what they could mean as a path."""
 
 _CONTROL = re.compile(r"[;&|<>`$(){}\n\r\0]")
 
@@ -64,27 +69,36 @@ def matches(rule: Rule, call: ToolCall, root: Path | None = None) -> bool:
     if not fnmatch.fnmatchcase(call.name, rule.tool):
         return False
     return all(
-        name in call.arguments and _fits(rule.action, pattern, call.arguments[name], root)
+        name in call.arguments and _fits(rule.action, name, pattern, call.arguments[name], root)
         for name, pattern in rule.arguments.items()
     )
 
 
-def _fits(action: Action, pattern: str, value: object, root: Path | None) -> bool:
+def _fits(action: Action, name: str, pattern: str, value: object, root: Path | None) -> bool:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    if action != "allow":
-        return any(_glob(text, pattern) for text in _spellings(text, root))
-    patterns = (pattern, posixpath.normpath(pattern))
-    return not (_CONTROL.search(text) and text not in patterns) and all(
-        any(_glob(spelling, each) for each in patterns) for spelling in _spellings(text, root)
-    )
+    if action == "allow":
+        return _allows(name, pattern, text, None if root is None else str(root))
+    base = os.getcwd() if root is None else str(root)
+    patterns = spelling.of_pattern(pattern, base)
+    return any(_glob(each, patterns) for each in spelling.of_value(text, base))
 
 
-def _glob(text: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(text, pattern)
+def _allows(name: str, pattern: str, text: str, base: str | None) -> bool:
+    """Whether an allow rule covers the text and every file that it may mean."""
+    written = (pattern, spelling.tidy(pattern))
+    if _CONTROL.search(text) and text not in written:
+        return False
+    files = spelling.files(text, base)
+    covered = all(_glob(file, spelling.of_pattern(pattern, base)) for file in files)
+    if spelling.is_absolute(pattern) and name not in COMMANDS and _is_path(text):
+        return covered and bool(files)
+    return covered and _glob(text, written) and _glob(spelling.tidy(text), written)
 
 
-def _spellings(text: str, root: Path | None) -> tuple[str, ...]:
-    tidy = posixpath.normpath(text)
-    if root is None or not posixpath.isabs(tidy):
-        return (text, tidy)
-    return (text, tidy, posixpath.relpath(tidy, root))
+def _is_path(text: str) -> bool:
+    """Whether it may be read as a path: words with blanks between them may be a command instead."""
+    return spelling.is_absolute(text) or not any(map(str.isspace, text))
+
+
+def _glob(text: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns)

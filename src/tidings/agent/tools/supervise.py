@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable
 from typing import Literal, TypeAlias, TypeVar
 
+from tidings.agent.signal import Signal
 from tidings.agent.tools.tool import ToolError
 
 GRACE = 5.0
@@ -31,7 +32,7 @@ class Stopped(Exception):
 
 
 async def supervise(
-    work: Awaitable[_T], *, stop: asyncio.Event, told: asyncio.Event, deadline: float | None = None
+    work: Awaitable[_T], *, stop: Signal, told: asyncio.Event, deadline: float | None = None
 ) -> _T:
     """What `work` gives. `told` is set once it is over, for threads that cannot be cancelled.
 
@@ -40,18 +41,37 @@ async def supervise(
         ToolError: the work cancelled itself.
     """
     task = asyncio.ensure_future(work)
-    halt = asyncio.ensure_future(stop.wait())
     try:
-        await asyncio.wait({task, halt}, timeout=deadline, return_when=asyncio.FIRST_COMPLETED)
+        await _first(task, stop, deadline)
         if not task.done():
-            raise Stopped("cancelled" if halt.done() else "deadline")
+            raise Stopped("cancelled" if stop.is_set() else "deadline")
     finally:
-        halt.cancel()
         told.set()
         await _end(task)
     if task.cancelled():
         raise ToolError("the tool cancelled itself and gave no result")
     return task.result()
+
+
+async def _first(task: asyncio.Future[_T], stop: Signal, deadline: float | None) -> None:
+    """Wait until `task` is done, `stop` is set or the deadline has passed, whatever comes first."""
+    if stop.is_set():
+        return
+    loop = asyncio.get_running_loop()
+    over: asyncio.Future[None] = loop.create_future()
+
+    def end(*_: object) -> None:
+        if not over.done():
+            over.set_result(None)
+
+    task.add_done_callback(end)
+    timer = None if deadline is None else loop.call_later(deadline, end)
+    try:
+        with stop.telling(end):
+            await over
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 async def _end(task: asyncio.Future[_T]) -> None:

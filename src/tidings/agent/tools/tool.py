@@ -7,7 +7,6 @@ one) builds a `Tool` directly. Nothing here waits.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from tidings.agent.port import Outcome, ToolSpec
+from tidings.agent.signal import Signal
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError, TidingsError
 
@@ -51,7 +51,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str = ""
     call_id: str = ""
-    cancel: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    cancel: Signal = msgspec.field(default_factory=Signal)
     emit: Emit = ignore_event
     workspace: Path | None = None
     max_output: int = MAX_OUTPUT

@@ -69,6 +69,8 @@ class Clip:
 
 def truncate(text: str, limit: int) -> Clipped:
     """`text` in at most `limit` characters."""
+    if limit >= max(SMALLEST, len(text)):
+        return Clipped(text, False, len(text))
     clip = Clip(limit)
     clip.feed(text)
     return clip.result()

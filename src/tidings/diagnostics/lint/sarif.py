@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the format that code scanning reads. The rules come from the catalogue."""
+"""Findings as SARIF 2.1.0, the format that code scanning reads. Its rules are what lint reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tidings.diagnostics.lint.finding import Finding
 from tidings.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_INDEX = {diagnostic.code: index for index, diagnostic in enumerate(CATALOGUE)}
+_RULES = [diagnostic for diagnostic in CATALOGUE if "lint" in diagnostic.reported_by]
+_INDEX = {diagnostic.code: index for index, diagnostic in enumerate(_RULES)}
 
 
 def sarif(findings: Sequence[Finding]) -> str:
@@ -23,7 +24,7 @@ def sarif(findings: Sequence[Finding]) -> str:
     driver = {
         "name": "tidings lint",
         "version": __version__,
-        "rules": [_rule(diagnostic) for diagnostic in CATALOGUE],
+        "rules": [_rule(diagnostic) for diagnostic in _RULES],
     }
     run = {
         "tool": {"driver": driver},

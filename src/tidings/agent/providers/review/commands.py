@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from tidings.agent.providers.review.verifiers import VERIFIERS, Verifier
 from tidings.agent.providers.situation import mapping
@@ -61,10 +62,12 @@ _ARGUMENT_KEYS = ("arguments", "args", "input", "tool_input", "params")
 
 def command_of(payload: Mapping[str, object]) -> str:
     """The command line that a tool was given, or the tool's own name as a command."""
-    places = [mapping(payload.get(key)) for key in _ARGUMENT_KEYS]
+    places = [mapping(payload[key]) for key in _ARGUMENT_KEYS if key in payload]
     for place in (*places, payload, mapping(payload.get("result"))):
         for key in _COMMAND_KEYS:
             value = place.get(key)
+            if value is None:
+                continue
             if isinstance(value, str) and value.strip():
                 return value[:LONGEST]
             if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
@@ -73,8 +76,9 @@ def command_of(payload: Mapping[str, object]) -> str:
     return name.replace("_", " ")[:200] if isinstance(name, str) else ""
 
 
+@lru_cache(maxsize=256)
 def verifiers_in(command: str) -> tuple[Verifier, ...]:
-    """The verifiers that `command` runs, each once."""
+    """The verifiers that `command` runs, each once; remembered, because the same tools are called often."""
     found = (_verifier(words) for words in _calls(command))
     return tuple(dict.fromkeys(verifier for verifier in found if verifier is not None))
 

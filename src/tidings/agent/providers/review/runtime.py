@@ -23,6 +23,9 @@ ACCEPTED = frozenset(("accept", "accepted", "pass", "passed", "ok", "success", "
 UNDECIDED = frozenset(("", "pending", "skipped", "not_run", "unknown", "none", "abstain", "abstained"))
 """What a verifier says when it has no opinion: no evidence."""
 
+SIGNALS = ("verifier_signals", "verifier_outcome")
+"""Where routing verifiers say what they think: several of them, or one."""
+
 DEPTH = 8
 """How deep verifier signals are looked for."""
 _WIDTH = 500
@@ -55,7 +58,7 @@ def exit_code(observation: Mapping[str, object]) -> int | None:
 
 def is_untried(observation: Mapping[str, object]) -> bool:
     """Whether the call was refused, cancelled or never run."""
-    return any(_word(place.get("status")) in UNTRIED for place in _places(observation))
+    return True in [_word(place.get("status")) in UNTRIED for place in _places(observation)]
 
 
 def ran_out_of_time(observation: Mapping[str, object]) -> bool:
@@ -66,7 +69,7 @@ def ran_out_of_time(observation: Mapping[str, object]) -> bool:
 
 def runtime_errors(observation: Mapping[str, object], command: str, provenance: str) -> Iterator[Finding]:
     """At most one finding: the tool says that it failed, and the most telling line of why."""
-    if is_untried(observation) or not _failed(observation):
+    if is_untried(observation) or not failed(observation):
         return
     code = exit_code(observation)
     if code == 1 and is_benign(command):
@@ -95,9 +98,9 @@ def verifier_signals(value: object, path: str = "", depth: int = 0) -> Iterator[
     if isinstance(value, Mapping):
         for key, item in list(value.items())[:_WIDTH]:
             place = f"{path}.{key}" if path else str(key)
-            if key == "verifier_signals":
+            if key == SIGNALS[0]:
                 yield from _signals(item, place)
-            elif key == "verifier_outcome":
+            elif key == SIGNALS[1]:
                 yield from _signal(item, "", place)
             else:
                 yield from verifier_signals(item, place, depth + 1)
@@ -130,13 +133,15 @@ def _signal(item: object, name: str, path: str) -> Iterator[Finding]:
     yield finding("verifier", path, f"{who}: {verdict}" + (f": {why}" if why else ""))
 
 
-def _failed(observation: Mapping[str, object]) -> bool:
+def failed(observation: Mapping[str, object]) -> bool:
+    """Whether the result says that the tool failed."""
     places = _places(observation)
-    if any(place.get(key) is False for place in places for key in ("ok", "success")):
+    fine = [place.get(key) for place in places for key in ("ok", "success")]
+    if True in [word is False for word in fine]:
         return True
-    if any(place.get(key) is True for place in places for key in ("is_error", "isError")):
+    if True in [place.get(key) is True for place in places for key in ("is_error", "isError")]:
         return True
-    if any(place.get(key) is True for place in places for key in ("ok", "success")):
+    if True in [word is True for word in fine]:
         return False
     return any(_word(place.get("status")) in FAILED or _said(place, ("error",)) for place in places)
 

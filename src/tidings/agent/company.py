@@ -1,0 +1,53 @@
+"""What a run hears while it waits for its model or its tools: a cancel, and what its children report.
+
+No task waits for it: the session's signal calls back. Reports are told to the hooks by one task at a time,
+which the block starts, owns and waits for; other news is for the seams. `run.py` waits in its company.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+
+from tidings.agent.emitted import reports
+from tidings.agent.happenings import Happenings
+from tidings.agent.session import Session
+from tidings.agent.signal import Signal
+
+
+class Company:
+    """A block during which `stop` is called when the session is cancelled."""
+
+    def __init__(
+        self, session: Session, happenings: Happenings, news: Signal, stop: Callable[[], None]
+    ) -> None:
+        self._session = session
+        self._happenings = happenings
+        self._stop = stop
+        self._telling = news.telling(self._hear)
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> None:
+        self._telling.__enter__()
+        self._hear()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._telling.__exit__(kind, error, trace)
+        if self._task is not None:
+            await self._task
+
+    def _hear(self) -> None:
+        if self._session.cancelled:
+            self._stop()
+        elif reports(self._session.stored.events) and (self._task is None or self._task.done()):
+            self._task = asyncio.ensure_future(self._tell())
+
+    async def _tell(self) -> None:
+        while waiting := reports(self._session.stored.events):
+            await self._happenings.handle(waiting)
