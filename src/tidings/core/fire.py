@@ -72,7 +72,7 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
             warned.append(
                 records.warning(found.code, found.producer, found.message, reminder_id=found.reminder_id)
             )
-    kept = tuple(note for note in marks.withdrawn if note.reminder_id not in shot.announced)
+    kept = [note for note in marks.withdrawn if note.reminder_id not in shot.announced]
     late = _withdrawn_meanwhile(transcript, shot)
     marks = replace(marks, turn=max(marks.turn, turn), standing=shot.standing, withdrawn=(*kept, *late))
     dropped = [_dropped(unused) for unused in shot.unused]
