@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_until(kill_after: int, module: str, *paths: Path) -> tuple[list[str], bool]:
-    """Start the child, kill -9 it after so many lines; gives what it said it accepted."""
+    """Start the child, kill -9 it after so many lines; gives all it said it accepted before it died."""
     command = [sys.executable, "-m", f"tests.agent.{module}", *map(str, paths)]
     accepted: list[str] = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:

@@ -509,3 +509,16 @@ def test_what_quiet_providers_were_asked_is_in_the_log_with_the_next_answer() ->
 
     play(model=ScriptedModel([count] * 4), tools=[look], session=Session("s", log=log), reminders=None)
     assert known[1] < known[2] < known[3]
+
+
+def test_a_provider_that_is_registered_while_a_loop_runs_is_asked_from_then_on() -> None:
+    registry, asked = Registry(), []
+
+    def register(body: object) -> object:
+        registry.register_reminder_provider(
+            id="late", subscribes_to=["post_turn"], evaluate=lambda ctx: asked.append(ctx.event)
+        )
+        return "done"
+
+    play(model=ScriptedModel([register]), registry=registry, reminders=None)
+    assert asked == ["post_turn"]

@@ -10,6 +10,7 @@ import tidings as td
 from tidings.agent.session import Session
 from tidings.core.mailbox import RevokeError
 from tidings.core.records import LIFECYCLE_TOPIC
+from tidings.log.memory import MemoryLog
 
 
 def restricted(log) -> list:
@@ -202,3 +203,22 @@ def test_resuming_without_the_transcript_starts_a_fresh_one_and_tells_the_loop_w
         "continue_transcript": False,
         "digest": "was renaming parse()",
     }
+
+
+def test_a_step_inside_a_step_is_a_part_of_its_commit() -> None:
+    commits: list[list[str]] = []
+
+    class CountingLog(MemoryLog):
+        def append_batch(self, drafts):
+            given = list(drafts)
+            commits.append([kind for _, kind, _ in given])
+            return super().append_batch(given)
+
+    session = Session("s", log=CountingLog())
+    with session.step():
+        session.remind(body="a", ttl_turns=1, id="a")
+        with session.step():
+            session.remind(body="b", ttl_turns=1, id="b")
+    session.clear(id="a")
+    queued = ["transcript.reminder.queued", "mailbox.queued"]
+    assert commits == [[*queued, *queued], ["transcript.reminder.revoked", "mailbox.revoked"]]

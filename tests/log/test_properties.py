@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tidings.errors import LogUsageError
 from tidings.log import EventLog, LogRecord, open_log
-from tidings.log.entry import Entry, entries_of
+from tidings.log.entry import MAX_DEPTH, Entry, entries_of
 from tidings.testing.log_contract import take
 
 TOPICS = st.sampled_from(["a", "b", "session.1.transcript"])
@@ -84,9 +84,12 @@ def encoded(drafts: list[object], one_by_one: bool) -> list[Entry] | str:
         return str(error).partition("]")[2]
 
 
-DEEP = [[[[["deep"]]]]]
+DEEP: object = "deep"
 for _ in range(70):
     DEEP = [DEEP, {"and": "wide"}]
+TOO_DEEP = DEEP
+for _ in range(MAX_DEPTH):
+    TOO_DEEP = [TOO_DEEP]
 ODD = [
     ("a b", "x", {}),
     (5, "x", {}),
@@ -95,6 +98,7 @@ ODD = [
     ("a", "x", []),
     ("a", "x", {"what": object()}),
     ("a", "x", {"nested": DEEP}),
+    ("a", "x", {"nested": TOO_DEEP}),
     ("a", "x", {"nested": [DEEP] * 3, "line": "one\ntwo\r\n\u2028", "nan": float("nan")}),
     ("a", "x"),
     "axy",

@@ -82,7 +82,7 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
             warned.append(
                 records.warning(found.code, found.producer, found.message, reminder_id=found.reminder_id)
             )
-    kept = tuple(note for note in marks.withdrawn if note.slot not in shot.announced)
+    kept = [note for note in marks.withdrawn if note.slot not in shot.announced]
     late = _withdrawn_meanwhile(transcript, shot)
     marks = replace(
         marks,

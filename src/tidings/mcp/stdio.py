@@ -1,8 +1,8 @@
-"""One client over a pair of pipes: the streams that the SDK's `Server.run(read, write)` wants, on asyncio itself.
+"""One client over a pair of pipes: the streams that the SDK's `Server.run(read, write)` wants, on asyncio.
 
 The SDK's own stdio transport passes every message through two threads; this one does not, and lets a
-notification be written as one line without building the SDK's models (`Pipe.send`). The SDK hands the pipe of
-a message to handlers as `ctx.request`, which is how the emitter finds it. Called by `emit.serve`.
+notification be written as one line without building the SDK's models (`Pipe.send`). The SDK hands the
+pipe of a message to handlers as `ctx.request`, which is how the emitter finds it. Called by `emit.serve`.
 """
 
 from __future__ import annotations

@@ -173,8 +173,8 @@ def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[C
     entries = [(LIFECYCLE_TOPIC, record.kind, record.payload | context) for record in records]
     if session_id is not None:
         topic = transcript_topic(session_id)
-        agent = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}
-        entries += [(topic, change.kind, {**change.payload, **agent}) for change in changes]
+        agent: Payload = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}
+        entries += [(topic, change.kind, change.payload | agent) for change in changes]
     gathered = _gathered.get()
     if gathered is not None:
         gathered += entries

@@ -1,12 +1,13 @@
-"""For authors of MCP servers: connect to your server in either era, and assert on the reminders that it emits.
+"""For authors of MCP servers: connect to yours in either era, and assert on the reminders that it emits.
 
     async with connected(server, era="modern") as heard:
         await heard.client.call_tool("save", {"path": "a.py"})
         await heard.expect(body="a.py was saved.", dedupe_key="saved:a.py")
         await heard.expect_nothing_more()
 
-The server may be an object (then it runs in this process), a url, or `StdioServerParameters`. The client is the
-SDK's own. Every wait has a deadline; what did not come is an `AssertionError` that shows what came.
+The server may be an object (then it runs in this process), a url, or `StdioServerParameters`. The client
+is the SDK's own. Every wait has a deadline; what did not come is an `AssertionError` that shows what
+came.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ import anyio
 from mcp.client import Client
 from mcp.client.extension import ClientExtension, NotificationBinding
 from mcp_types import (
+    DiscoverRequest,
+    DiscoverResult,
+    EmptyResult,
+    PingRequest,
     SubscriptionFilter,
     SubscriptionsAcknowledgedNotification,
     SubscriptionsListenRequest,
@@ -79,7 +84,9 @@ class Heard:
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
-            raise AssertionError(f"no reminder within {deadline} s; before it came {self.reminders}") from None
+            raise AssertionError(
+                f"no reminder within {deadline} s; before it came {self.reminders}"
+            ) from None
         self._checked += 1
         return self.reminders[self._checked - 1]
 
@@ -101,16 +108,21 @@ class Heard:
         return reminder
 
     async def expect_nothing_more(self) -> None:
-        """No reminder came beyond those that were looked at. Asks the server once, and hears all until then.
+        """No reminder came beyond those that were looked at, up to an answer of the server.
 
         Raises:
             AssertionError: another one came.
         """
-        await self.client.list_tools(cache_mode="bypass")
-        await asyncio.sleep(0)
+        await self._round_trip()
         rest = self.reminders[self._checked :]
         if rest:
             raise AssertionError(f"expected nothing more; got {rest}")
+
+    async def _round_trip(self) -> None:
+        if self.client.protocol_version == MODERN:
+            await self.client.session.send_request(DiscoverRequest(), DiscoverResult)
+        else:
+            await self.client.session.send_request(PingRequest(), EmptyResult)
 
     async def _take(self, params: _Params) -> None:
         self.params.append(dict(params.model_extra or {}))

@@ -58,6 +58,14 @@ def test_the_handshake_is_forwarded_first_and_answered_with_what_we_add(dialect:
 
 
 @EACH
+def test_only_the_handshake_is_confirmed(dialect: Dialect) -> None:
+    conductor = Conductor(dialect)
+    conductor.greet()
+    (sent,) = conductor.send(id=0, method="authenticate", params={})
+    assert conductor.send(id=sent["id"], result={}) == [{"id": 0, "result": {}}]
+
+
+@EACH
 def test_a_reminder_of_the_client_reaches_the_successors_prompt(dialect: Dialect) -> None:
     conductor = Conductor(dialect)
     conductor.greet()

@@ -95,8 +95,10 @@ def test_lines_of_our_own_never_fall_into_somebody_elses_line() -> None:
     ours.put(b"own 1\n")
     ours.feed(b" a line\n" + b"x" * 20)
     ours.put(b"own 2\n")
-    ours.feed(b"y\nz\n")
-    assert bytes(out) == b"own 1\nhalf a line\n" + b"x" * 20 + b"y\nown 2\nz\n"
+    ours.feed(b"y\nz\n" + b"x" * 20)
+    ours.feed(b"\n")
+    long = b"x" * 20
+    assert bytes(out) == b"own 1\nhalf a line\n" + long + b"y\nown 2\nz\n" + long + b"\n"
 
 
 def test_what_has_no_newline_at_the_end_is_passed_on() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -240,6 +241,28 @@ def test_an_editor_that_does_not_read_holds_the_agent_back_instead_of_filling_me
             assert await editor.over() == (0, "")
 
     play(scene)
+
+
+def test_an_agent_that_does_not_read_holds_the_editor_back() -> None:
+    command = [
+        SCRIPT,
+        "acp-proxy",
+        "--no-socket",
+        "--",
+        sys.executable,
+        "-c",
+        "import signal; signal.pause()",
+    ]
+    with subprocess.Popen(command, stdin=-1, bufsize=0) as process:
+        assert process.stdin is not None
+        pipe = process.stdin.fileno()
+        os.set_blocking(pipe, False)
+        written = 0
+        while written < 50_000_000 and select.select([], [pipe], [], 1.0)[1]:
+            written += os.write(pipe, b"x" * 4095 + b"\n")
+        process.terminate()
+        assert process.wait(timeout=DEADLINE) == 128 + signal.SIGTERM
+    assert 0 < written < 5_000_000
 
 
 def test_an_agent_that_cannot_be_started_is_one_line_and_exit_2(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tidings.core.fire import Warned
 from tidings.core.reminder import Payload, Reminder
+from tidings.core.table import Slot
 from tidings.core.text import escape, neutralise, quote, truncate
 from tidings.core.transcript import Withdrawn
 from tidings.core.trust import LIMITS
@@ -33,11 +35,13 @@ FIRST_LIMIT = 1_000
 
 
 class Composed(msgspec.Struct, frozen=True):
-    """A block's text, the reminders in it, and the withdrawals it announces."""
+    """A block's text, the reminders in it, the withdrawals it announces, and what the budget left out."""
 
     text: str
     reminders: tuple[Reminder, ...]
     announced: tuple[Withdrawn, ...] = ()
+    late: tuple[Slot, ...] = ()
+    warnings: tuple[Warned, ...] = ()
 
     def to_block(self) -> Payload:
         """The content block, meant for the agent and marked as ours."""

@@ -145,6 +145,7 @@ class Chain:
             name = self._named(Passing(False, head.key))
             return _too_many(head) if name is None else line_of({**message, "id": name})
         if head.has_id and (head.key,) == self._greeting:
+            self._greeting = None
             return self._confirmed(message, line)
         return line
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tidings.core import records
 from tidings.core.records import Record
 from tidings.core.reminder import Payload
+from tidings.core.table import Slot
 from tidings.core.transcript import Transcript
 
 
@@ -23,7 +24,7 @@ class Forgotten(msgspec.Struct, frozen=True):
     records: tuple[Record, ...]
 
 
-def compacted(transcript: Transcript, under_way: frozenset[str]) -> Forgotten:
+def compacted(transcript: Transcript, under_way: frozenset[Slot]) -> Forgotten:
     """Apply a compaction that the agent finished."""
     state = transcript.state
     aged = state.shelf.age(transcript.turn)
@@ -33,7 +34,7 @@ def compacted(transcript: Transcript, under_way: frozenset[str]) -> Forgotten:
     forgotten = [
         entry
         for entry in aged.shelf.entries()
-        if entry.reminder.id in stood and not entry.reminder.preserve_on_compact
+        if entry.slot in stood and not entry.reminder.preserve_on_compact
     ]
     told: Payload = {"expired_at_turn": transcript.turn}
     written += [records.expired(entry.reminder, "compaction", told) for entry in forgotten]

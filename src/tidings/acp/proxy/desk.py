@@ -22,14 +22,15 @@ from tidings.bridge.rpc import METHOD_NOT_FOUND, RpcError
 from tidings.bridge.updates import update_of
 from tidings.core import lifecycle, records
 from tidings.core.archive import archive
-from tidings.core.fire import Shot, Shown, Warned, fire
+from tidings.core.fire import Shot, Shown, fire
 from tidings.core.lifecycle import Selector
 from tidings.core.mailbox import Item
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Mode, Seam
+from tidings.core.table import Slot, slot_of
 from tidings.core.transcript import Transcript
-from tidings.rendering.plan import budget_warnings, within_budget
+from tidings.rendering.budget import fitting
 from tidings.shell.ids import new_id
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Desk:
         self.session = Session(session_id, log=log)
         self.modes = tuple(modes)
         self._tell = tell
-        self._under_way: dict[str, Reminder] = {}
+        self._under_way: dict[Slot, Reminder] = {}
 
     @property
     def turn(self) -> int:
@@ -115,15 +116,16 @@ class Desk:
         Raises:
             RevokeError: it was delivered already, or nobody knows it.
         """
-        if reminder_id not in {reminder.id for reminder in self._unsent()}:
+        unsent = [slot_of(reminder) for reminder in self._unsent() if reminder.id == reminder_id]
+        if not unsent:
             return self.session.revoke_reminder(reminder_id)
         with self.session.step():
             self._apply(lifecycle.clear(self.session.transcript, Selector(id=reminder_id)))
             box = self.session.stored.mailbox
-            box = replace(box, revoked=(*box.revoked, reminder_id))
+            box = replace(box, revoked=(*box.revoked, *unsent))
             self.session.stored = replace(self.session.stored, mailbox=box)
             told = records.record("revoked", reminder_id=reminder_id)
-            self.session.note((told,), (store.left("revoked", [reminder_id]),))
+            self.session.note((told,), (store.left("revoked", unsent),))
         return {"status": "revoked", "reminderId": reminder_id}
 
     def clear(self, selector: Mapping[str, object], /) -> int:
@@ -149,40 +151,34 @@ class Desk:
         """Let in what waits for prompt `turn`, and compose all that the agent has not seen."""
         with self.session.step():
             self._let_in("iteration_start", turn)
-            unsent = self._unsent()
-            fresh, deferred = within_budget(unsent)
-            for warned in budget_warnings(unsent, deferred):
-                self._warn(warned)
-        return self._sent(compose(fresh, self.session.transcript.state.marks.withdrawn, limit))
+        marks = self.session.transcript.state.marks
+        fits = fitting(self._unsent(), marks.waiting)
+        composed = compose(fits.kept, marks.withdrawn, limit)
+        if composed is None:
+            return None
+        late = tuple(slot_of(reminder) for reminder in fits.late)
+        return self._sent(replace(composed, late=late, warnings=fits.warnings))
 
     def urgent(self, turn: int) -> Composed | None:
         """Let in what must not wait, and compose that alone, for the running prompt `turn`."""
         with self.session.step():
-            ids = self._let_in("pre_tool_dispatch", turn)
-        return self._sent(compose([reminder for reminder in self._unsent() if reminder.id in ids]))
+            let_in = self._let_in("pre_tool_dispatch", turn)
+        composed = compose([reminder for reminder in self._unsent() if slot_of(reminder) in let_in])
+        return None if composed is None else self._sent(composed)
 
-    def _sent(self, composed: Composed | None) -> Composed | None:
-        if composed is not None:
-            self._under_way |= {reminder.id: reminder for reminder in composed.reminders}
+    def _sent(self, composed: Composed) -> Composed:
+        self._under_way |= {slot_of(reminder): reminder for reminder in composed.reminders}
         return composed
 
-    def _let_in(self, seam: Seam, turn: int) -> set[str]:
-        """Give the ids; a prompt that shows them is stamped on each."""
-        ids = set()
+    def _let_in(self, seam: Seam, turn: int) -> set[Slot]:
+        """Give what came in; each is stamped with the prompt that shows it."""
+        let_in = set()
         for item in self.session.drain(seam):
             assert isinstance(item.what, Reminder)
             stamped = replace(item.what, fired_at_turn=turn)
             self._apply(lifecycle.inject(self.session.transcript, stamped, new_id()))
-            ids.add(item.id)
-        return ids
-
-    def _warn(self, found: Warned) -> None:
-        transcript = self.session.transcript
-        marks, first = lifecycle.warn_once(transcript.state.marks, found.code, found.producer)
-        if first:
-            self.session.keep(Transcript.of(replace(transcript.state, marks=marks)))
-            about = {"reminder_id": found.reminder_id}
-            self.session.note((records.warning(found.code, found.producer, found.message, **about),))
+            let_in.add(item.slot)
+        return let_in
 
     def answered(self, turn: int, sent: Composed | None) -> None:
         """Prompt `turn` was answered: what it showed has fired, then ttls count down."""
@@ -202,13 +198,13 @@ class Desk:
 
     def returned(self, sent: Composed | None) -> None:
         """The prompt failed: nothing fired, no ttl was spent, all goes out again with the next one."""
-        ids = [reminder.id for reminder in sent.reminders] if sent is not None else []
-        for reminder_id in ids:
-            self._under_way.pop(reminder_id, None)
+        back = [slot_of(reminder) for reminder in sent.reminders] if sent is not None else []
+        for name in back:
+            self._under_way.pop(name, None)
         state = self.session.transcript.state
-        if state.marks.standing.isdisjoint(ids):
+        if state.marks.standing.isdisjoint(back):
             return
-        marks = replace(state.marks, standing=state.marks.standing.difference(ids))
+        marks = replace(state.marks, standing=state.marks.standing.difference(back))
         with self.session.step():
             self._keep_whole(Transcript.of(replace(state, marks=marks)))
 
@@ -219,22 +215,24 @@ class Desk:
             self._keep_whole(result.transcript)
             self._note(result.records)
 
-    def _fire(self, turn: int, sent: Composed | None, beside: Iterable[str] = ()) -> None:
-        reminders = sent.reminders if sent is not None else ()
+    def _fire(self, turn: int, sent: Composed | None, beside: Iterable[Slot] = ()) -> None:
+        given = sent or Composed("", ())
         state = self.session.transcript.state
-        pending = {entry.reminder.id for entry in state.shelf.entries()}
-        shown = tuple(Shown(reminder.id, "user") for reminder in reminders)
-        standing = state.marks.standing | {one.reminder_id for one in shown} | set(beside)
+        pending = {entry.slot for entry in state.shelf.entries()}
+        shown = tuple(Shown(reminder.id, "user", reminder.scope) for reminder in given.reminders)
+        standing = state.marks.standing | {one.slot for one in shown} | set(beside)
         shot = Shot(
             placement="append_only",
-            issued=reminders,
+            issued=given.reminders,
             shown=shown,
+            warnings=given.warnings,
             standing=frozenset(standing & pending),
-            announced=frozenset(note.reminder_id for note in (sent.announced if sent is not None else ())),
+            announced=frozenset(note.slot for note in given.announced),
+            waiting=given.late,
         )
         self._apply(fire(self.session.transcript, shot, turn))
-        for reminder in reminders:
-            self._under_way.pop(reminder.id, None)
+        for one in shown:
+            self._under_way.pop(one.slot, None)
 
     def note_refusal(self, method: str, error: RpcError) -> None:
         """Write down that a notification was refused (decision 30)."""
@@ -245,9 +243,8 @@ class Desk:
 
     def _unsent(self) -> list[Reminder]:
         """What is pending but was neither shown to the agent nor is on its way there."""
-        standing = self.session.transcript.state.marks.standing
-        gone = self._under_way
-        return [r for r in self.session.transcript.pending if r.id not in standing and r.id not in gone]
+        elsewhere = self.session.transcript.state.marks.standing | self._under_way.keys()
+        return [each for each in self.session.transcript.pending if slot_of(each) not in elsewhere]
 
     def _apply(self, result: Result) -> None:
         before = {reminder.id: reminder for reminder in self.session.transcript.pending}
@@ -261,7 +258,7 @@ class Desk:
         known: Mapping[str, Reminder] | None = None,
     ) -> None:
         self.session.note(written, changes)
-        found = {**(known or {}), **self._under_way}
+        found = {**(known or {}), **{each.id: each for each in self._under_way.values()}}
         for record in written:
             update = update_of(record.kind, record.payload, found.get)
             if update is not None:

@@ -38,6 +38,11 @@ _NAMED_BY_AGENT = ("session/new", "session/fork")
 _CLOSES = ("session/close", "session/delete")
 
 
+def concerns_us(line: bytes) -> bool:
+    """Whether an update may hold words of ours, or a compaction."""
+    return b"system-reminder" in line or b"compaction_" in line or b"\\u00" in line
+
+
 class Awaited:
     """A request of the editor that the agent has not answered yet."""
 
@@ -158,7 +163,7 @@ class Interposer:
         if head is None:
             return line
         if head.method == "session/update":
-            return self._updated(head, line)
+            return self._updated(head, line) if self.wants_ride() or concerns_us(line) else line
         if head.method is not UNSET or not head.has_id:
             return line
         if self.requests.is_ours(head.key):

@@ -55,3 +55,4 @@ class Steering:
             place.desk.returned(sent)
         if head is None:
             self._news()
+        self.try_on(place)

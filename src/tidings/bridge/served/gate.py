@@ -72,21 +72,14 @@ class ServedGate(Gate):
     """The gate of one session; its mode may change while a call waits for nobody yet."""
 
     def __init__(self, ask_host: AskHost, *, deadline: float = ASK_DEADLINE) -> None:
-        super().__init__(deadline=deadline)
+        super().__init__(ask=self._asked_host, deadline=deadline)
         self.mode = DEFAULT_MODE
         self._ask_host = ask_host
         self._for_good: tuple[Rule, ...] = ()
 
-    def must_ask(self, request: Request) -> bool:
-        """Whether a person has to be asked about this call."""
-        return self._now().must_ask(request)
-
-    async def decide(self, request: Request) -> Verdict:
-        """Whether the call may run; never raises, every failure declines."""
-        return await self._now().decide(request)
-
-    def _now(self) -> Gate:
-        return Gate((*self._for_good, *self.mode.rules), ask=self._asked_host, deadline=self._deadline)
+    def settled(self, request: Request) -> Verdict | None:
+        """The verdict that needs nobody: what the user said for good, then the mode."""
+        return Gate((*self._for_good, *self.mode.rules)).settled(request)
 
     async def _asked_host(self, request: Request) -> Reply:
         try:

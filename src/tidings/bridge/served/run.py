@@ -37,6 +37,7 @@ STOP_REASONS: dict[Status, str] = {
     "done": "end_turn",
     "idle": "end_turn",
     "suspended": "end_turn",
+    "cut_short": "max_tokens",
     "budget_exhausted": "max_turn_requests",
     "blocked": "refusal",
     "cancelled": "cancelled",
@@ -153,12 +154,9 @@ def _ended(result: LoopResult, usage: Usage, model: Heeded) -> Ended:
     if result.status == "failed":
         text = f"the model gave no usable answer: {result.error}"
         raise RpcError(INTERNAL_ERROR, text, {"reason": "model_failed"})
-    reason = STOP_REASONS[result.status]
     last = model.last
-    if last is not None and last.stop == "length" and reason == "end_turn":
-        reason = "max_tokens"
     return Ended(
-        stop_reason=reason,
+        stop_reason=STOP_REASONS[result.status],
         text=result.text,
         usage=usage,
         streamed=last is not None,
@@ -167,8 +165,8 @@ def _ended(result: LoopResult, usage: Usage, model: Heeded) -> Ended:
     )
 
 
-def recall_in(root: Path) -> Recall:
-    """What `project_facts` asks: the facts of the project in `root`."""
+def recall_in(here: Path) -> Recall:
+    """What `project_facts` asks: the facts of the project in `here`, or in the root that is configured."""
 
     def recall(
         query: str,
@@ -177,6 +175,7 @@ def recall_in(root: Path) -> Recall:
         max_facts: int,
         min_confidence: float,
         kind_filter: Sequence[str] | None,
+        root: str | None = None,
     ) -> object:
         return recall_facts(
             query,
@@ -184,7 +183,7 @@ def recall_in(root: Path) -> Recall:
             max_facts=max_facts,
             min_confidence=min_confidence,
             kind_filter=kind_filter or (),
-            root=root,
+            root=here if root is None else here / root,
         )
 
     return recall
