@@ -17,7 +17,8 @@ import pytest
 
 from tidings.bridge import door_call
 from tidings.bridge.door import Door
-from tidings.bridge.door_place import VARIABLE, DoorError, find, own_path, runtime_folder, workspace_mark
+from tidings.bridge.door_error import DoorError
+from tidings.bridge.door_place import VARIABLE, find, own_path, runtime_folder, workspace_mark
 from tidings.bridge.methods import METHODS
 from tidings.bridge.rpc import INVALID_PARAMS, Call, RpcError
 from tidings.core.reminder import Payload

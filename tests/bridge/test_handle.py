@@ -208,8 +208,16 @@ def test_a_bad_payload_names_every_problem_for_a_program() -> None:
     assert isinstance(data, dict)
     assert [(p["code"], p["field"], p["value"]) for p in data["problems"]] == [
         ("HARN-RMD-002", "body", "''"),
-        ("HARN-RMD-002", "ttl_turns", "0"),
+        ("HARN-RMD-002", "ttlTurns", "0"),
     ]
+
+
+@pytest.mark.parametrize("field", ["ttlTurns", "ttl_turns"])
+@pytest.mark.parametrize("method", ["session/inject_reminder", "session/remind"])
+def test_a_refusal_speaks_of_the_method_and_the_field_as_they_were_sent(method: str, field: str) -> None:
+    _, message, _ = refused(Kept(td.Session("s")), method, {"body": "x", field: 0})
+    told = f"`{field}` must be a whole number of turns, 1 or more, or left out; got 0"
+    assert message == f"{method}: HARN-RMD-002: {told}"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidings.bridge.door_place import DoorError, answers
+from tidings.bridge.door_place import answers, door_error
 
 if TYPE_CHECKING:
     from tidings.bridge.rpc import Call
@@ -146,7 +146,7 @@ def bind(path: str) -> socket.socket:
         bound.bind(path)
     except OSError as error:
         bound.close()
-        raise DoorError(f"no socket can be opened at {path!r}: {error.strerror or error}") from error
+        raise door_error()(f"no socket can be opened at {path!r}: {error.strerror or error}") from error
     finally:
         os.umask(former)
     bound.setblocking(False)
@@ -159,7 +159,7 @@ def _make_way(path: str) -> None:
     except OSError:
         return
     if not stat.S_ISSOCK(found.st_mode):
-        raise DoorError(f"{path!r} is not a socket; give another path, or remove it")
+        raise door_error()(f"{path!r} is not a socket; give another path, or remove it")
     if answers(path):
-        raise DoorError(f"somebody listens at {path!r} already; give another path")
+        raise door_error()(f"somebody listens at {path!r} already; give another path")
     os.unlink(path)

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Mapping
 
 from tidings.bridge.door import LONGEST_LINE
-from tidings.bridge.door_place import DoorError
+from tidings.bridge.door_error import DoorError
 from tidings.bridge.rpc import Malformed, Reply, RpcError, call_line, read
 from tidings.core.reminder import Payload
 

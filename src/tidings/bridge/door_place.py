@@ -11,8 +11,10 @@ import socket
 import stat
 import zlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from tidings.errors import TidingsError
+if TYPE_CHECKING:
+    from tidings.bridge.door_error import DoorError
 
 VARIABLE = "TIDINGS_SOCKET"
 """The environment variable that names the door, for programs that an agent starts."""
@@ -21,8 +23,11 @@ _SUFFIX = ".sock"
 _KNOCK_SECONDS = 2.0
 
 
-class DoorError(TidingsError):
-    """A door that cannot be opened, found or used; the message says which and why."""
+def door_error() -> type[DoorError]:
+    """The error of doors, loaded when one is needed: a start-up should not wait for it."""
+    from tidings.bridge.door_error import DoorError
+
+    return DoorError
 
 
 def runtime_folder(environ: Mapping[str, str] = os.environ) -> str:
@@ -38,9 +43,11 @@ def runtime_folder(environ: Mapping[str, str] = os.environ) -> str:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         found = os.lstat(folder)
     except OSError as error:
-        raise DoorError(f"the folder for sockets {folder!r} cannot be used: {error.strerror}") from error
+        raise door_error()(f"the folder for sockets {folder!r} cannot be used: {error.strerror}") from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise DoorError(f"{folder!r} must be a folder that only you can enter; remove it, or give --socket")
+        raise door_error()(
+            f"{folder!r} must be a folder that only you can enter; remove it, or give --socket"
+        )
     return folder
 
 
@@ -74,12 +81,12 @@ def find(environ: Mapping[str, str] = os.environ) -> str:
     doors = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(_SUFFIX)]
     found = _nearest([path for path in doors if answers(path)])
     if not found:
-        raise DoorError(
+        raise door_error()(
             "no socket answers: start an agent with `tidings acp-proxy -- <command>`, or give --socket"
         )
     if len(found) > 1:
         listed = "\n  ".join(found)
-        raise DoorError(f"{len(found)} sockets answer; choose one with --socket:\n  {listed}")
+        raise door_error()(f"{len(found)} sockets answer; choose one with --socket:\n  {listed}")
     return found[0]
 
 

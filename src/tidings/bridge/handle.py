@@ -108,6 +108,8 @@ def _done(call: Call, sessions: Sessions, origin: str | None) -> Payload | None:
     try:
         target = _target(call, sessions)
         result = _operate(operation, target, call, origin)
+    except DiagnosticError as error:
+        raise refusal(read.as_sent(error, call.method, call.params)) from error
     except TidingsError as error:
         raise refusal(error) from error
     return result if call.wants_reply else None

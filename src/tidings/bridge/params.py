@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from tidings.bridge.rpc import INVALID_PARAMS, RpcError
 from tidings.core.producers import shown
 from tidings.core.reminder import Payload
-from tidings.core.wire import from_wire
+from tidings.core.wire import SPELLING, from_wire
 from tidings.errors import DiagnosticError, Problem
 
 _SESSION = ("sessionId", "session_id")
@@ -105,6 +107,22 @@ def message_id_of(params: Mapping[str, object]) -> str | None:
         RpcError: not a string, or two different ones.
     """
     return _text(params, ("messageId", "message_id", "id"))
+
+
+def as_sent(error: DiagnosticError, method: str, params: Mapping[str, object]) -> DiagnosticError:
+    """`error` in the sender's words: the method it called, its spelling of the fields."""
+    inner = params.get("reminder")
+    sent = set(params) | (set(inner) if isinstance(inner, Mapping) else set())
+    names = {snake: camel for snake, camel in SPELLING.items() if camel in sent}
+    return DiagnosticError(method, tuple(_respelled(problem, names) for problem in error.problems))
+
+
+def _respelled(problem: Problem, names: Mapping[str, str]) -> Problem:
+    name = names.get(problem.field)
+    if name is None:
+        return problem
+    told = problem.message.replace(f"`{problem.field}`", f"`{name}`", 1)
+    return replace(problem, field=name, message=told)
 
 
 def _text(params: Mapping[str, object], names: tuple[str, ...]) -> str | None:
