@@ -16,18 +16,17 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 REASONS: dict[str, str] = {
     "msgspec": "values, JSON, TOML of routes: frozen structs that are quick to make, compare and encode; "
     "validation and decoding in one step",
-    "immutables": "nothing at present: declared, but no module imports it",
     "typer": "the command line: options from type annotations; only `cli/` imports it",
     "rich": "tables and colour in the terminal, and Typer's help; only `cli/` imports it",
-    "acp": "the ACP adapter; not built yet",
-    "mcp": "the MCP adapter; not built yet",
+    "acp": "`tidings acp` and `tidings.acp.Host`: the official SDK, so that every line has its types",
+    "mcp": "servers that push and hosts that hear: the official SDK, conformance included",
     "anthropic": "`anthropic/…` models",
     "openai": "`openai/…`, `openai-responses/…` and `openai-compatible/…` models",
     "gemini": "`gemini/…` models",
-    "watch": "the file watcher; not built yet",
+    "watch": "`tidings watch`: the system's own file notification, bursts coalesced",
     "hub": "the local hub and its panel; not built yet",
     "recall": "a quicker index for namespaces of more than 10,000 facts",
-    "memory": "similarity in memory; not built yet",
+    "memory": "similarity in `tidings memory`, offline",
     "all": "all of these",
 }
 

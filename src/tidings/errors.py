@@ -11,6 +11,8 @@ TidingsError
 │   └── … in their own packages: mailbox full, revoke refused, unknown event, bad registration,
 │         bad reminder options, a tool's arguments, an unknown code to explain, a path to lint
 ├── ModelError                      a provider gave no usable answer (`tidings.agent.port`)
+├── RpcError                        what a JSON-RPC peer is told instead of a result (`tidings.bridge.rpc`)
+├── HostError                       an ACP agent did not do its part (`tidings.acp`)
 ├── FactsError                      the facts cannot be read or written (`tidings.recall.failure`)
 ├── LogError (OSError)              the event log cannot keep its promise right now
 │   ├── LogUnavailableError         read-only, full, locked or closed: nothing was written

@@ -6,6 +6,7 @@ import pytest
 
 from tidings.acp.capabilities import (
     FULL,
+    REFERENCE,
     Capabilities,
     advertised,
     agent_reminders,
@@ -43,6 +44,8 @@ def test_the_form_of_the_seed_can_be_switched_off() -> None:
         (None, None),
         ({"reminders": True}, None),
         ({"_meta": {"harn": None}}, None),
+        ({"_meta": {"harn": {"sessionUpdateExtensions": ["reminder_emitted"]}}}, REFERENCE),
+        ({"_meta": {"harn": {"sessionUpdateExtensions": ["tool_note"]}}}, None),
         (
             {"reminders": {"inject": True}},
             Capabilities(inject=True, methods=("session/inject_reminder",)),

@@ -227,7 +227,7 @@ def test_help_is_still_the_whole_help() -> None:
         assert "--no-socket" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["acp", "pydantic", "typer", "tidings.agent", "sqlite3"])
+@pytest.mark.parametrize("module", ["acp", "pydantic", "typer", "msgspec", "tidings.agent", "sqlite3"])
 def test_starting_the_interposer_loads_nothing_heavy(module: str, tmp_path: Path) -> None:
     program = (
         "import sys; sys.argv = ['tidings', 'acp-proxy', '--quiet', '--', 'true']\n"

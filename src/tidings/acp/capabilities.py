@@ -59,6 +59,12 @@ FULL = Capabilities(
 """What our own agent does."""
 
 
+REFERENCE = Capabilities(
+    inject=True, emit=True, propagate=PROPAGATE, role_hints=ROLE_HINTS, methods=("session/remind",)
+)
+"""What the reference system does; it says so by its list of session update extensions."""
+
+
 def advertised(
     agent_capabilities: Mapping[str, object], ours: Capabilities, *, rfc: bool = True
 ) -> Payload:
@@ -77,7 +83,7 @@ def agent_reminders(agent_capabilities: object) -> Capabilities | None:
     root = _object(agent_capabilities, "reminders")
     meta = _object(agent_capabilities, "_meta", "harn", "reminders")
     if root is None and meta is None:
-        return None
+        return REFERENCE if _is_reference(agent_capabilities) else None
     told = {**(meta or {}), **(root or {})}
     methods = _strings(told.get("methods"), ())
     return Capabilities(
@@ -95,6 +101,12 @@ def client_takes_updates(client_capabilities: object) -> bool:
     places = (("_meta", "harn", "reminders"), ("reminders",), ("session", "reminders"))
     found = [_object(client_capabilities, *place) for place in places]
     return any(told is not None and told.get("emit", True) is True for told in found)
+
+
+def _is_reference(agent_capabilities: object) -> bool:
+    harn = _object(agent_capabilities, "_meta", "harn")
+    updates = harn.get("sessionUpdateExtensions") if harn is not None else None
+    return isinstance(updates, (list, Mapping)) and any("reminder" in str(name) for name in updates)
 
 
 def _with_harn(meta: object, reminders: Payload) -> Payload:

@@ -1,4 +1,4 @@
-"""The error of doors, apart from them: it loads msgspec, and starting the interposer should not wait for that.
+"""The error of doors, apart from them: it loads msgspec, and an interposer should start without that.
 
 Those who open doors ask `door_error` for the class when something failed; everybody else imports it.
 """

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "explain": "tidings.cli.explain:app",
     "lint": "tidings.cli.lint:app",
     "log": "tidings.cli.log:app",
+    "mcp": "tidings.cli.mcp:app",
     "remind": "tidings.cli.remind:app",
     "version": "tidings.cli.version:app",
 }

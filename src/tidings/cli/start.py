@@ -26,11 +26,10 @@ def proxy(arguments: list[str]) -> int:
     """Run the interposer; gives the exit code."""
     from tidings.acp.proxy.options import read_options
     from tidings.acp.proxy.run import run as run_proxy
-    from tidings.errors import TidingsError
 
     try:
         return run_proxy(read_options(arguments))
-    except TidingsError as error:
+    except _our_error() as error:
         print(f"tidings: {error}", file=sys.stderr)
         return _WRONG_QUESTION
 
@@ -38,3 +37,10 @@ def proxy(arguments: list[str]) -> int:
 def _asks_for_help(arguments: list[str]) -> bool:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "-h" in own or "--help" in own
+
+
+def _our_error() -> type[Exception]:
+    """What is raised on purpose; loaded when something was."""
+    from tidings.errors import TidingsError
+
+    return TidingsError

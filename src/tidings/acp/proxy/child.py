@@ -10,7 +10,6 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 
 from tidings.acp.proxy.pipes import Pauses
-from tidings.errors import CallerError
 
 GRACE_SECONDS = 10.0
 """How long an agent may take to end by itself after its input was closed."""
@@ -124,6 +123,8 @@ async def start(
             lambda: child, *command, stdin=-1, stdout=-1, stderr=None, env=dict(environ)
         )
     except OSError as error:
+        from tidings.errors import CallerError  # only a failure pays for loading it
+
         raise CallerError(f"the agent {command[0]!r} cannot be started: {error.strerror}") from error
     child.transport = transport
     output = transport.get_pipe_transport(1)

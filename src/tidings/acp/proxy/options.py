@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tidings.errors import CallerError
+if TYPE_CHECKING:
+    from tidings.errors import CallerError
 
 WITH_VALUE = {"--socket": "socket", "--log": "log"}
 FLAGS = {"--no-socket": "no_socket", "--no-rfc": "no_rfc", "--quiet": "quiet"}
@@ -41,12 +42,12 @@ def read_options(arguments: Sequence[str]) -> Options:
         elif name in WITH_VALUE:
             found = value if equals else next(waiting, "")
             if not found:
-                raise CallerError(f"{name} needs a value")
+                raise _wrong(f"{name} needs a value")
             given[WITH_VALUE[name]] = found
         else:
-            raise CallerError(_unknown(argument))
+            raise _wrong(_unknown(argument))
     if given.get("socket") and given.get("no_socket"):
-        raise CallerError("--socket and --no-socket exclude each other")
+        raise _wrong("--socket and --no-socket exclude each other")
     return Options(command=command, **given)  # type: ignore[arg-type]  # the tables name its fields
 
 
@@ -56,7 +57,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     at = list(arguments).index("--")
     command = tuple(arguments[at + 1 :])
     if not command:
-        raise CallerError("an agent command must follow `--`; leave `--` out to run inside a proxy chain")
+        raise _wrong("an agent command must follow `--`; leave `--` out to run inside a proxy chain")
     return list(arguments[:at]), command
 
 
@@ -65,3 +66,9 @@ def _unknown(argument: str) -> str:
         known = ", ".join((*WITH_VALUE, *FLAGS))
         return f"unknown option {argument!r:.80}; there are {known}"
     return f"unexpected {argument!r:.80}; the agent's command goes behind `--`"
+
+
+def _wrong(text: str) -> CallerError:
+    from tidings.errors import CallerError  # only a mistake pays for loading it
+
+    return CallerError(text)

@@ -17,7 +17,7 @@ from tidings.acp.proxy.child import GRACE_SECONDS, KILL_SECONDS, Child, start
 from tidings.acp.proxy.pipes import Editor, Pauses
 from tidings.acp.proxy.relay import ChainRelay, Relay, Settings
 from tidings.bridge.door import Door
-from tidings.bridge.door_place import VARIABLE, DoorError, own_path
+from tidings.bridge.door_place import VARIABLE, door_error, own_path
 
 if TYPE_CHECKING:
     from tidings.acp.proxy.options import Options
@@ -95,7 +95,7 @@ class _Stage:
         try:
             door = Door(self._options.socket or own_path("acp"), self._visit)
             await door.open()
-        except DoorError as error:
+        except door_error() as error:
             if self._options.socket is not None:
                 raise
             self._report(f"no socket for reminders: {error}")
