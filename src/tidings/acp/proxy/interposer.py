@@ -163,7 +163,7 @@ class Interposer:
         if head is None:
             return line
         if head.method == "session/update":
-            return self._updated(head, line) if concerns_us(line) else line
+            return self._updated(head, line) if self.wants_ride() or concerns_us(line) else line
         if head.method is not UNSET or not head.has_id:
             return line
         if self.requests.is_ours(head.key):
