@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from tidings.bridge import door_call
-from tidings.bridge.door import Door
-from tidings.bridge.door_error import DoorError
-from tidings.bridge.door_place import VARIABLE, find, own_path, runtime_folder, workspace_mark
+from tidings.bridge.door import call as door_call
+from tidings.bridge.door.failure import DoorError
+from tidings.bridge.door.place import VARIABLE, find, own_path, runtime_folder, workspace_mark
+from tidings.bridge.door.server import Door
 from tidings.bridge.methods import METHODS
 from tidings.bridge.rpc import INVALID_PARAMS, Call, RpcError
 from tidings.core.reminder import Payload

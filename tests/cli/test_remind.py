@@ -18,7 +18,7 @@ import typer
 
 from tidings.acp.proxy import options as proxy_options
 from tidings.acp.proxy.options import Options, read_options
-from tidings.bridge.door import Door
+from tidings.bridge.door.server import Door
 from tidings.bridge.rpc import INVALID_PARAMS, SERVER_BUSY, Call, RpcError
 from tidings.cli.acp_proxy import app
 from tidings.core.reminder import Payload

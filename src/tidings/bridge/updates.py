@@ -7,7 +7,7 @@ own, or inside `_meta`) is the protocol's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tidings.core.reminder import Payload, Reminder, Source
 
@@ -92,6 +92,19 @@ def expired(reminder_id: str, reason: str, turn: int | None = None) -> Payload:
     if turn is not None:
         update["expiredAtTurn"] = turn
     return _copied(update)
+
+
+def carried(updates: Sequence[Payload]) -> Payload:
+    """Updates for the `_meta.harn` of something else: a list, and the singular when there is just one."""
+    told = [_copy(update) for update in updates]
+    return {"reminders": told, "reminder": told[0]} if len(told) == 1 else {"reminders": told}
+
+
+def _copy(update: Payload) -> object:
+    """What an update carries under its own `_meta.harn.reminder`: it says more than the root."""
+    meta = update.get("_meta")
+    harn = meta.get("harn") if isinstance(meta, dict) else None
+    return harn.get("reminder", update) if isinstance(harn, dict) else update
 
 
 def _copied(update: Payload, more: Payload | None = None) -> Payload:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 from contextlib import suppress
 from importlib.util import find_spec
@@ -79,10 +80,9 @@ def inspect(
     if find_spec("mcp") is None:
         raise CallerError("tidings mcp needs the MCP SDK: pip install 'tidings[mcp]'")
     server = choose(target or (), config, era)
-    from tidings.mcp.host.inspect import (
-        Inspection,
-        as_line,
-    )  # a second of loading, for whoever really looks
+    from tidings.mcp.host.inspect import Inspection, as_line  # takes a second to load
+
+    logging.basicConfig(level=logging.ERROR, format="tidings: %(message)s")
 
     def tell(event: Payload) -> None:
         typer.echo(json.dumps(event) if as_json else visible(as_line(event)))

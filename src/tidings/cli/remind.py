@@ -14,8 +14,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from tidings.bridge.door_call import call
-from tidings.bridge.door_place import find
+from tidings.bridge.door.call import call
+from tidings.bridge.door.place import find
 from tidings.bridge.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_SESSION, RpcError
 from tidings.cli.lazy import BAD_NEWS, WRONG_QUESTION, command_app
 from tidings.core.reminder import Payload

@@ -15,7 +15,7 @@ import pytest
 
 from tests.acp.proxy.processes import DEADLINE, SCRIPT, Message, fake, play, proxy
 from tests.acp.proxy.script import TAKES, from_editor, wrapped
-from tidings.bridge.door_call import call
+from tidings.bridge.door.call import call
 from tidings.log import open_log
 
 

@@ -12,7 +12,7 @@ from acp.schema import InitializeRequest, InitializeResponse, PromptResponse
 
 from tests.acp.proxy.processes import SCRIPT, Editor, fake, play, proxy
 from tests.acp.proxy.script import TAKES, wrapped
-from tidings.bridge.door_call import call
+from tidings.bridge.door.call import call
 
 AGENT = [sys.executable, str(Path(__file__).with_name("sdk_agent.py"))]
 

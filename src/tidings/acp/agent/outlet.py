@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tidings.bridge.rpc import INTERNAL_ERROR, RpcError
 from tidings.bridge.served.peer import Peer, PeerGoneError
+from tidings.bridge.updates import carried
 from tidings.core.reminder import Payload
 
 WAITING = 1_000
@@ -43,7 +44,7 @@ class AcpOutlet:
             self.replay(session_id, update)
             return
         waiting = self._waiting.setdefault(session_id, deque())
-        waiting.append(_copy(update))
+        waiting.append(update)
         if len(waiting) > self._bound:
             waiting.popleft()
             self._lost[session_id] = self._lost.get(session_id, 0) + 1
@@ -71,19 +72,12 @@ def with_news(holder: Payload, news: Sequence[Payload]) -> Payload:
     """`holder` with `news` under `_meta.harn`: a list, and by itself when it is one thing only."""
     if not news:
         return holder
-    told: Payload = {"reminders": list(news)}
-    if len(news) == 1:
-        told["reminder"] = news[0]
-    meta = holder.get("_meta")
-    return {**holder, "_meta": {**(meta if isinstance(meta, Mapping) else {}), "harn": told}}
+    meta = _object(holder.get("_meta"))
+    return {**holder, "_meta": {**meta, "harn": {**_object(meta.get("harn")), **carried(news)}}}
 
 
-def _copy(update: Payload) -> Payload:
-    """The form for `_meta`: what the update itself carries there."""
-    meta = update.get("_meta")
-    harn = meta.get("harn") if isinstance(meta, Mapping) else None
-    copy = harn.get("reminder") if isinstance(harn, Mapping) else None
-    return dict(copy) if isinstance(copy, Mapping) else update
+def _object(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _ignore(_session_id: str, _count: int) -> None:

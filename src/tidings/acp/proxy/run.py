@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from tidings.acp.proxy.child import GRACE_SECONDS, KILL_SECONDS, Child, start
 from tidings.acp.proxy.pipes import Editor, Pauses
 from tidings.acp.proxy.relay import ChainRelay, Relay, Settings
-from tidings.bridge.door import Door
-from tidings.bridge.door_place import VARIABLE, door_error, own_path
+from tidings.bridge.door.place import VARIABLE, door_error, own_path
+from tidings.bridge.door.server import Door
 
 if TYPE_CHECKING:
     from tidings.acp.proxy.options import Options

@@ -7,9 +7,8 @@ what is left when a prompt is answered inside the `_meta` of that answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tidings.acp.proxy.message import Members, line_of, with_meta
+from tidings.bridge.updates import carried
 from tidings.core.reminder import Payload
 
 WAITING = 256
@@ -56,16 +55,3 @@ def update_line(session_id: str, update: Payload) -> bytes:
     """A `session/update` of our own."""
     params: Payload = {"sessionId": session_id, "update": update}
     return line_of({"jsonrpc": "2.0", "method": "session/update", "params": params})
-
-
-def carried(updates: Sequence[Payload]) -> Payload:
-    """The events for a `_meta.harn`: a list, and the singular when there is exactly one."""
-    told = [_copy(update) for update in updates]
-    return {"reminders": told, "reminder": told[0]} if len(told) == 1 else {"reminders": told}
-
-
-def _copy(update: Payload) -> object:
-    """The copy that an update carries under its own `_meta.harn.reminder`: it says more than the root."""
-    meta = update.get("_meta")
-    harn = meta.get("harn") if isinstance(meta, dict) else None
-    return harn.get("reminder", update) if isinstance(harn, dict) else update

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidings.bridge.door_place import answers, door_error
+from tidings.bridge.door.place import answers, door_error
 
 if TYPE_CHECKING:
     from tidings.bridge.rpc import Call

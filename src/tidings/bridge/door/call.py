@@ -9,8 +9,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 
-from tidings.bridge.door import LONGEST_LINE
-from tidings.bridge.door_error import DoorError
+from tidings.bridge.door.failure import DoorError
+from tidings.bridge.door.server import LONGEST_LINE
 from tidings.bridge.rpc import Malformed, Reply, RpcError, call_line, read
 from tidings.core.reminder import Payload
 

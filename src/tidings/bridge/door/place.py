@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tidings.bridge.door_error import DoorError
+    from tidings.bridge.door.failure import DoorError
 
 VARIABLE = "TIDINGS_SOCKET"
 """The environment variable that names the door, for programs that an agent starts."""
@@ -25,7 +25,7 @@ _KNOCK_SECONDS = 2.0
 
 def door_error() -> type[DoorError]:
     """The error of doors, loaded when one is needed: a start-up should not wait for it."""
-    from tidings.bridge.door_error import DoorError
+    from tidings.bridge.door.failure import DoorError
 
     return DoorError
 
