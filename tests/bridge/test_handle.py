@@ -212,6 +212,16 @@ def test_a_bad_payload_names_every_problem_for_a_program() -> None:
     ]
 
 
+def test_a_wrong_mode_is_named_beside_the_other_problems() -> None:
+    _, _, data = refused(Kept(td.Session("s")), "session/remind", {"bdy": "x", "mode": "now"})
+    assert isinstance(data, dict)
+    assert [(p["code"], p["field"]) for p in data["problems"]] == [
+        ("HARN-RMD-002", "body"),
+        ("HARN-RMD-001", "bdy"),
+        ("HARN-RMD-002", "mode"),
+    ]
+
+
 @pytest.mark.parametrize("field", ["ttlTurns", "ttl_turns"])
 @pytest.mark.parametrize("method", ["session/inject_reminder", "session/remind"])
 def test_a_refusal_speaks_of_the_method_and_the_field_as_they_were_sent(method: str, field: str) -> None:

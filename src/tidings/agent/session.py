@@ -27,7 +27,7 @@ from tidings.core.mailbox import Item, RevokeError, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import Seam, read_mode
+from tidings.core.seams import Seam, read_mode, with_mode
 from tidings.core.table import Slot, slot_of
 from tidings.core.transcript import Transcript
 from tidings.core.trust import admit, admit_mode
@@ -127,8 +127,9 @@ class Session:
         """
         given = {**(options or {}), **fields}
         asked = given.pop("mode", None) if mode is None else mode
-        delivery, former = read_mode(asked, "session/remind")
-        reminder = build(producer, given, id=new_id(), origin=origin)
+        reminder, delivery, former = with_mode(
+            asked, "session/remind", lambda: build(producer, given, id=new_id(), origin=origin)
+        )
         with self.step():
             known = self._known(reminder)
             if known is not None:

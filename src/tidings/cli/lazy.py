@@ -6,6 +6,7 @@ A group is a table from command name to `module:name`, a Typer app or a plain fu
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from contextlib import suppress
@@ -41,6 +42,7 @@ class LazyGroup(TyperGroup):
             return None
         command = typer.main.get_command(_load(self.homes[cmd_name]))
         command.name = cmd_name
+        command.help = _flowing(command.help)
         return command
 
     def invoke(self, ctx: Any) -> Any:
@@ -59,6 +61,13 @@ class LazyGroup(TyperGroup):
             typer.echo(f"tidings: {visible(str(error))}", err=True)
             code = BAD_NEWS if isinstance(error, LogCorruptError) else WRONG_QUESTION
             raise typer.Exit(code) from None
+
+
+def _flowing(help: str | None) -> str | None:
+    """The help with its paragraphs on one line each, to be broken where the terminal ends."""
+    if help is None:
+        return None
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(help).split("\n\n"))
 
 
 def lazy_app(homes: dict[str, str], help: str) -> typer.Typer:

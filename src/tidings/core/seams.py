@@ -8,10 +8,13 @@ by grant. The mailbox asks these tables and nothing else.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable
+from typing import Literal, TypeAlias, TypeVar, get_args
 
 from tidings.core.producers import shown
 from tidings.errors import DiagnosticError, Problem
+
+T = TypeVar("T")
 
 Mode: TypeAlias = Literal["interrupt_immediate", "finish_step", "audit_only"]
 Seam: TypeAlias = Literal[
@@ -46,6 +49,23 @@ NEEDS: dict[Seam, str] = {"daemon_idle_pre": "wake_idle", "daemon_idle_post": "w
 
 DEFAULT_MODE: Mode = "finish_step"
 _FORMER = "wait_for_completion"
+
+
+def with_mode(value: object, context: str, make: Callable[[], T]) -> tuple[T, Mode, bool]:
+    """What `make` gives, beside the mode that `value` names; problems of both are told at once.
+
+    Raises:
+        DiagnosticError: with every problem of either.
+    """
+    try:
+        made = make()
+    except DiagnosticError as wrong:
+        try:
+            read_mode(value, context)
+        except DiagnosticError as mode_too:
+            raise DiagnosticError(wrong.context, wrong.problems + mode_too.problems) from None
+        raise
+    return made, *read_mode(value, context)
 
 
 def drains(seam: Seam, mode: Mode, grants: Collection[str] | None = None) -> bool:
