@@ -7,8 +7,7 @@ by grant. The mailbox asks these tables and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal, TypeAlias, TypeVar, get_args
 
 from tidings.core.producers import shown

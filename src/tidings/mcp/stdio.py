@@ -13,6 +13,7 @@ import stat
 from typing import TYPE_CHECKING
 
 import anyio
+import msgspec
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -179,18 +180,18 @@ class Reader:
             except asyncio.IncompleteReadError:
                 return b""
         text = f"a message may have {LONGEST_LINE} bytes; this one has more"
-        await self._pipe.write(rpc.error_line(None, RpcError(rpc.INVALID_REQUEST, text)))
+        await self._pipe.write(_refusal(None, RpcError(rpc.INVALID_REQUEST, text)))
         return b"\n"
 
     async def _refuse(self, line: bytes) -> None:
         found = rpc.read(line)
         if isinstance(found, Malformed):
-            await self._pipe.write(rpc.error_line(found.id, found.error))
+            await self._pipe.write(_refusal(found.id, found.error))
         elif isinstance(found, Call) and found.wants_reply:
             text = (
                 "not a JSON-RPC 2.0 message: it needs `jsonrpc`, `method` and an `id` that is text or whole"
             )
-            await self._pipe.write(rpc.error_line(found.id, RpcError(rpc.INVALID_REQUEST, text)))
+            await self._pipe.write(_refusal(found.id, RpcError(rpc.INVALID_REQUEST, text)))
 
     async def aclose(self) -> None:
         """No more is read."""
@@ -246,6 +247,13 @@ class Writer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _refusal(id: Id, error: RpcError) -> bytes:
+    """An error's line. MCP has no id null: where none could be read the member is left out."""
+    if id is not None:
+        return rpc.error_line(id, error)
+    return msgspec.json.encode({"jsonrpc": "2.0", "error": error.to_dict()}) + b"\n"
 
 
 def are_pipes(*descriptors: int) -> bool:
