@@ -49,6 +49,17 @@ def _part(name: str, rows: list[Row]) -> str:
         (behaviour, *(cells.get((behaviour, peer), "") for peer in peers))
         for behaviour in dict.fromkeys(row.behaviour for row in rows)
     ]
-    told = [f"- Not run with {row.peer}: {row.behaviour}. {row.note}." for row in rows if row.note]
-    blocks = [title, table(("behaviour", *peers), lines), "\n".join(told)]
+    blocks = [title, table(("behaviour", *peers), lines), "\n".join(_gaps(rows))]
     return "\n\n".join(block for block in blocks if block)
+
+
+def _gaps(rows: list[Row]) -> list[str]:
+    """What was not run: a line for each behaviour and reason."""
+    gaps: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.outcome == "skipped":
+            gaps.setdefault((row.behaviour, row.note), []).append(row.peer)
+    return [
+        f"- Not run with {' and '.join(peers)}: {behaviour}. Reason: {note}."
+        for (behaviour, note), peers in gaps.items()
+    ]

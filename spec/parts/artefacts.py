@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spec.parts import advertised, requests, typed
+from spec.parts import advertised, pushed, requests, typed
 from spec.parts.schema import Pool, Schema, ref, snake, vocabulary
 from spec.parts.words import MEANING
 
@@ -37,6 +37,8 @@ ARTEFACTS: tuple[str, ...] = (
     "ReportMeta",
     "AgentCapabilities",
     "ClientCapabilities",
+    "ReminderNotification",
+    "ServerCapabilities",
 )
 """The files, in the order of the README."""
 
@@ -55,6 +57,7 @@ def pool() -> Pool:
         "RefusalData": typed.refusal_data(),
         "SessionUpdate_Reminder": typed.updates(),
         **advertised.definitions(),
+        **pushed.definitions(),
     }
     found |= requests.calls(found)
     return {name: described(schema, name) for name, schema in found.items()}

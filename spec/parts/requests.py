@@ -34,8 +34,8 @@ META: Schema = {"type": ["object", "null"]}
 def reminder_spec() -> Schema:
     """The options of a strict producer in this process."""
     fields = {field.name: field.name for field in FIELDS if not field.wire}
-    door, defaults = options_door("pipeline"), _defaults("pipeline", fields)
-    return _object(door, fields, LEAST["inject_reminder"], SPECIFIES, defaults)
+    door, defaults = options_door("pipeline"), defaults_of("pipeline", fields)
+    return object_of(door, fields, LEAST["inject_reminder"], SPECIFIES, defaults)
 
 
 def inject_reminder() -> Schema:
@@ -58,8 +58,8 @@ REMINDS = "The older spelling of `SessionInjectReminderRequest`, under the older
 def _reminding(method: str, text: str, *, camel: bool) -> Schema:
     around = _beside(SessionInjectReminderEnvelope, camel=camel)
     fields = {field.name: SPELLING.get(field.name, field.name) if camel else field.name for field in FIELDS}
-    defaults = {**_defaults("bridge", fields), **_own_defaults(SessionInjectReminderEnvelope, around)}
-    return _object(method_door(method), {**around, **fields}, LEAST["inject_reminder"], text, defaults)
+    defaults = {**defaults_of("bridge", fields), **_own_defaults(SessionInjectReminderEnvelope, around)}
+    return object_of(method_door(method), {**around, **fields}, LEAST["inject_reminder"], text, defaults)
 
 
 def others() -> Pool:
@@ -74,7 +74,7 @@ def others() -> Pool:
 def _typed(operation: Operation, kind: type[Wire]) -> Schema:
     names, method = _beside(kind, camel=True), f"{PREFIXES[0]}{operation}"
     text = inspect.getdoc(kind) or ""
-    schema = _object(method_door(method), names, LEAST[operation], text, _own_defaults(kind, names))
+    schema = object_of(method_door(method), names, LEAST[operation], text, _own_defaults(kind, names))
     members = schema["properties"]
     assert isinstance(members, dict)
     members["_meta"] = META
@@ -100,7 +100,7 @@ def _own_defaults(kind: type[Wire], names: dict[str, str]) -> Payload:
     return {names[name]: given[name] for name in names if given[name] not in unknown}
 
 
-def _defaults(producer: ProducerName, names: dict[str, str]) -> Payload:
+def defaults_of(producer: ProducerName, names: dict[str, str]) -> Payload:
     """What the gate gives to the smallest reminder; stamps of the receiver are no defaults."""
     plain = build(producer, LEAST["inject_reminder"], id=PROBE).to_dict()
     chosen = [
@@ -109,7 +109,8 @@ def _defaults(producer: ProducerName, names: dict[str, str]) -> Payload:
     return {names[name]: plain[name] for name in chosen if name in plain}
 
 
-def _object(door: Door, names: dict[str, str], least: Payload, text: str, defaults: Payload) -> Schema:
+def object_of(door: Door, names: dict[str, str], least: Payload, text: str, defaults: Payload) -> Schema:
+    """An object as a door takes it: `names` are its members as they are written, `least` goes through."""
     members: dict[str, Schema] = {}
     for written in names.values():
         without = {name: value for name, value in least.items() if name != written}

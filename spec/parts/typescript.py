@@ -45,7 +45,8 @@ def _body(schema: Schema, indent: str) -> str:
 
 
 def _key(name: str, needed: list[str]) -> str:
-    return name if name in needed else f"{name}?"
+    written = name if name.isidentifier() else json.dumps(name)
+    return written if name in needed else f"{written}?"
 
 
 def _type(schema: object, indent: str) -> str:

@@ -64,6 +64,44 @@ export interface MailboxFullData {
   reason: "mailbox_full";
 }
 
+/** A reminder that an MCP server sends. Unknown members are ignored and noted. */
+export interface McpReminder {
+  /** The text that the model reads. Not blank. */
+  body: NotBlank;
+  /**
+   * For clearing, finding and grouping. Trimmed; each counts once.
+   * @default []
+   */
+  tags?: NotBlank[] | null;
+  /** A newer reminder with this key replaces older ones. Trimmed, then compared exactly. */
+  dedupeKey?: string | null;
+  /** In how many answered model requests it is shown. Absent or null: until cleared or compacted away. */
+  ttlTurns?: number | null;
+  /**
+   * Whether compaction keeps it.
+   * @default false
+   */
+  preserveOnCompact?: boolean | null;
+  /**
+   * How far sub-agents inherit it: every descendant, direct children, nobody.
+   * @default "session"
+   */
+  propagate?: Propagate | null;
+  /**
+   * The slot it would like in a model request. A hint: the model's route decides.
+   * @default "system"
+   */
+  roleHint?: RoleHint | null;
+  /** The reminder's stable id. A sender may choose it; else it is generated. */
+  id?: NotBlank | null;
+  /** Only `bridge`: a sender does not choose it. */
+  source?: "bridge" | null;
+  /** Checked and not used: the receiver counts its own turns. */
+  firedAtTurn?: number | null;
+  /** Extension members. Nothing in here overrides a member beside it. */
+  _meta?: Record<string, unknown> | null;
+}
+
 /** The `_meta` envelope of a reminder; keys of other vendors stay in the stored event. */
 export interface Meta {
   /** Trust and origin, set by whoever received the reminder. */
@@ -329,6 +367,24 @@ export interface ReminderExpired {
   expiredAtTurn?: number;
 }
 
+/** Tells the host what happened, for the agent's next turn. */
+export interface ReminderNotification {
+  /** The version of JSON-RPC. */
+  jsonrpc: "2.0";
+  /** The notification's name. */
+  method: "notifications/reminder";
+  /** The parameters. */
+  params: ReminderNotificationParams;
+}
+
+/** Tells the host what happened, for the agent's next turn. */
+export interface ReminderNotificationParams {
+  /** The reminder. */
+  reminder: McpReminder;
+  /** Extension members. Nothing in here overrides a member beside it. */
+  _meta?: Record<string, unknown> | null;
+}
+
 /** Reports under `_meta.harn`: one beside an update of its own, any number on ordinary updates. */
 export interface ReminderReports {
   /** One report. */
@@ -387,6 +443,48 @@ export interface RevokeData {
 
 /** The slot a reminder would like in a model request. */
 export type RoleHint = "system" | "developer" | "user_block" | "ephemeral_cache";
+
+/** What a server adds to its `capabilities`; in `server/discover` it is `extensions` alone. */
+export interface ServerCapabilities {
+  /** The protocol's place for extensions, by their ids. */
+  extensions?: {
+    /** The extension of reminders. */
+    "dev.tidings/reminders"?: ServerReminderCapabilities;
+    [extension: string]: unknown;
+  };
+  /** The same in the place of seed 000, for hosts that look there. */
+  reminders?: ServerReminderCapabilities;
+  /** Extension members. Nothing in here overrides a member beside it. */
+  _meta?: {
+    /** The extension's namespace. */
+    harn?: {
+      /** The same in the place of the reference system. */
+      reminders?: ServerReminderCapabilities;
+      [extension: string]: unknown;
+    };
+    [extension: string]: unknown;
+  };
+  [extension: string]: unknown;
+}
+
+/** What a server says of its reminders: in each of the three places the same. */
+export interface ServerReminderCapabilities {
+  /**
+   * The server sends `notifications/reminder`.
+   * @default true
+   */
+  emit?: boolean;
+  /**
+   * The `propagate` values that it sends; others are lowered.
+   * @default ["session"]
+   */
+  propagate?: Propagate[];
+  /**
+   * The `roleHint` values that it sends; others are lowered.
+   * @default ["system"]
+   */
+  roleHints?: RoleHint[];
+}
 
 /** A call about reminders. */
 export type SessionCall = SessionInjectCall | SessionInjectReminderCall | SessionPendingInjectionsCall | SessionRevokeReminderCall | SessionClearRemindersCall;

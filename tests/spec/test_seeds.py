@@ -1,4 +1,4 @@
-"""The examples of seeds 001 and 004, as facts: what they show is what the artefacts take."""
+"""The examples of seeds 000, 001 and 004, as facts: what they show is what the artefacts take."""
 
 from __future__ import annotations
 
@@ -29,6 +29,27 @@ EVENT: dict[str, Any] = {
     "blocks": [{"type": "text", "text": "Approaching context window cap.", "visibility": "public"}],
     "reminder": PAYLOAD,
     "metadata": PAYLOAD,
+}
+NOTIFICATION: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "method": "notifications/reminder",
+    "params": {
+        "reminder": {
+            "id": "0190abcd-2024-7c1d-bb02-3a0e8a44d7f0",
+            "body": "src/lib.rs changed externally; re-read it before editing.",
+            "tags": ["workspace", "file_changed"],
+            "dedupeKey": "file_changed:src/lib.rs",
+            "ttlTurns": 2,
+            "preserveOnCompact": False,
+            "propagate": "session",
+            "roleHint": "system",
+            "firedAtTurn": None,
+        },
+        "_meta": {},
+    },
+}
+SERVER: dict[str, Any] = {
+    "reminders": {"emit": True, "propagate": ["session", "none"], "roleHints": ["system", "developer"]}
 }
 REMIND: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -161,6 +182,9 @@ EXAMPLES = [
     ("SessionRevokeReminderResponse", {"status": "already_revoked", "reminderId": "r-1"}),
     ("RevokeData", {"reason": "already_delivered", "reminderId": "r-1"}),
     ("SessionPendingInjectionsResponse", {"pendingCount": 0, "injections": []}),
+    ("ReminderNotification", NOTIFICATION),
+    ("ServerCapabilities", SERVER),
+    ("ServerCapabilities", {"tools": {}}),
 ]
 
 
@@ -185,6 +209,12 @@ def test_every_mode_of_seed_004_is_one_of_a_request(mode: str) -> None:
 
 
 WRONG = [
+    ("ReminderNotification", NOTIFICATION, {"method": "notifications/message"}),
+    ("ReminderNotification", NOTIFICATION, {"params": {}}),
+    ("ReminderNotification", NOTIFICATION, {"params": {"reminder": {"id": "r-1"}}}),
+    ("ReminderNotification", NOTIFICATION, {"params": {"reminder": {"body": "x", "ttlTurns": 0}}}),
+    ("ServerCapabilities", SERVER, {"reminders": {"emit": "yes"}}),
+    ("ServerCapabilities", SERVER, {"extensions": {"dev.tidings/reminders": {"propagate": ["far"]}}}),
     ("ReminderEvent", EVENT, {"kind": "system_prompt"}),
     ("ReminderEvent", EVENT, {"reminder": {**PAYLOAD, "body": " "}}),
     ("ReminderEvent", EVENT, {"reminder": {**PAYLOAD, "propagate": "children"}}),
