@@ -34,7 +34,7 @@ def test_each_behaviour_has_a_row_each_peer_a_column_and_each_gap_its_reason() -
         "| works | yes | not run |",
         "| works well | **no** |  |",
         "",
-        "- Not run with b: works. b is not installed.",
+        "- Not run with b: works. Reason: b is not installed.",
     ]
 
 

@@ -2,7 +2,7 @@
 
 A package that cannot be had keeps its reason, which the tests that need it are skipped with. npm runs with
 a private HOME and cache and reads only the user's npm settings. Called by `make interop`; what is there in
-the wanted version is left alone.
+the wanted version is left alone. `make conformance` has the suite installed the same way.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -64,15 +65,21 @@ def installed() -> dict[str, Package]:
     if not STATE.exists():
         return never
     known = msgspec.json.decode(STATE.read_bytes(), type=dict[str, Package])
-    current = {name: each for name, each in known.items() if each.version == wanted()[name].version}
+    current = {name: known[name] for name, each in wanted().items() if _is(known.get(name), each)}
     return {**never, **current}
 
 
-def install_all() -> dict[str, Package]:
-    """Install what is missing; tells on stdout how it went."""
+def _is(known: Package | None, wanted: Package) -> bool:
+    return known is not None and known.version == wanted.version
+
+
+def install_all(only: Collection[str] | None = None) -> dict[str, Package]:
+    """Install what is missing, of all packages or of some; tells on stdout how it went."""
     FOLDER.mkdir(exist_ok=True)
     state = installed()
     for name, package in wanted().items():
+        if only is not None and name not in only:
+            continue
         if state[name].problem is not None or not package.path.exists():
             state[name] = install(package)
         print(_line(state[name]), flush=True)

@@ -178,6 +178,7 @@ async def connected(
         extensions=[_Extension(heard)] if declare else None,
         message_handler=heard._message,
     )
+    failed: Exception | None = None
     async with heard.client, anyio.create_task_group() as group:
         if era == "modern" and declare:
             group.start_soon(heard._listen, {EXTENSION: {} if session is None else {"session": session}})
@@ -185,8 +186,11 @@ async def connected(
                 await heard._acknowledged.wait()
         try:
             yield heard
-        finally:
-            group.cancel_scope.cancel()
+        except Exception as error:  # noqa: BLE001 - raised below; the task groups would wrap it
+            failed = error
+        group.cancel_scope.cancel()
+    if failed is not None:
+        raise failed
 
 
 def _reminder(params: Payload) -> Payload:
