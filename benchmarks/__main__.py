@@ -17,7 +17,7 @@ import msgspec
 
 from benchmarks.measure import Measurement
 
-NAMES = ("core", "model", "render", "log", "loop", "recall", "acp", "import")
+NAMES = ("core", "model", "render", "log", "loop", "recall", "acp", "mcp", "watch", "memory", "import")
 RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 

@@ -12,7 +12,19 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from docs.parts import cli, dependencies, happenings, interop, lines, loop, names, recall, tables, wires
+from docs.parts import (
+    cli,
+    conformance,
+    dependencies,
+    happenings,
+    interop,
+    lines,
+    loop,
+    names,
+    recall,
+    tables,
+    wires,
+)
 
 DOCS = Path(__file__).parent
 MARK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
@@ -55,6 +67,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "provider-keys": happenings.provider_keys,
     "fact-fields": recall.fact_fields,
     "fact-codes": recall.fact_codes,
+    "conformance-versions": conformance.conformance_versions,
+    "conformance-summary": conformance.conformance_summary,
+    "conformance-results": conformance.conformance_results,
     "interop-versions": interop.interop_versions,
     "interop-results": interop.interop_results,
     "api": names.api,

@@ -13,6 +13,9 @@ PARTS: dict[str, str] = {
     "acpx": "The acpx command line client",
     "interposer": "`tidings acp-proxy` before a real agent",
     "host": "`tidings.acp.Host` with a real agent, and with `tidings acp`",
+    "mcp_sdk_client": "The MCP SDK's client in TypeScript, hearing the reminders of a server of ours",
+    "mcp_inspector": "The MCP Inspector's command line client, calling a tool of a server of ours",
+    "mcp_servers": "MCP servers of others behind our host, `tidings.mcp.Servers`",
 }
 """The parts of the run, in the order in which they are told."""
 

@@ -18,13 +18,16 @@ COMMANDS: dict[str, str] = {
     "acp": "tidings.cli.acp:app",
     "acp-proxy": "tidings.cli.acp_proxy:app",
     "bridge": "tidings.cli.bridge:app",
+    "consent": "tidings.cli.consent:app",
     "demo": "tidings.cli.demo:demo",
     "explain": "tidings.cli.explain:app",
     "lint": "tidings.cli.lint:app",
     "log": "tidings.cli.log:app",
     "mcp": "tidings.cli.mcp:app",
+    "memory": "tidings.cli.memory:app",
     "remind": "tidings.cli.remind:app",
     "version": "tidings.cli.version:app",
+    "watch": "tidings.cli.watch:app",
 }
 """Each command and its home, `module:name`, in the order of `tidings --help`."""
 

@@ -8,12 +8,12 @@ pipe of a message to handlers as `ctx.request`, which is how the emitter finds i
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import stat
 from typing import TYPE_CHECKING
 
 import anyio
-import msgspec
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -25,6 +25,13 @@ from tidings.core.reminder import Payload
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
+
+logger = logging.getLogger(__name__)
+
+NO_MESSAGE = RpcError(
+    rpc.INVALID_REQUEST,
+    "not a JSON-RPC 2.0 message: `jsonrpc`, `method`, and an `id` that is text or whole",
+)
 
 MOST_SILENCED = 1_000
 """How many ids of ended requests are remembered, so that nothing more is written for them."""
@@ -132,7 +139,7 @@ class Pipe:
 
 
 class Reader:
-    """The client's messages, one a line; what is none is answered and skipped."""
+    """The client's messages, one a line; what is none is refused and skipped."""
 
     def __init__(self, pipe: Pipe, lines: asyncio.StreamReader) -> None:
         self._pipe = pipe
@@ -169,7 +176,7 @@ class Reader:
             return await self._skip(overrun.consumed)
 
     async def _skip(self, read: int) -> bytes:
-        """Leave out a line that is too long; gives an empty one, after the refusal was written."""
+        """Leave out a line that is too long; gives an empty one."""
         while True:
             await self._lines.readexactly(read)
             try:
@@ -179,19 +186,17 @@ class Reader:
                 read = overrun.consumed
             except asyncio.IncompleteReadError:
                 return b""
-        text = f"a message may have {LONGEST_LINE} bytes; this one has more"
-        await self._pipe.write(_refusal(None, RpcError(rpc.INVALID_REQUEST, text)))
+        logger.warning("skipped a line with more than %d bytes", LONGEST_LINE)
         return b"\n"
 
     async def _refuse(self, line: bytes) -> None:
+        """Answer what has an id. Without one the schema and the SDK agree on no answer: it is logged."""
         found = rpc.read(line)
-        if isinstance(found, Malformed):
-            await self._pipe.write(_refusal(found.id, found.error))
-        elif isinstance(found, Call) and found.wants_reply:
-            text = (
-                "not a JSON-RPC 2.0 message: it needs `jsonrpc`, `method` and an `id` that is text or whole"
-            )
-            await self._pipe.write(_refusal(found.id, RpcError(rpc.INVALID_REQUEST, text)))
+        error = found.error if isinstance(found, Malformed) else NO_MESSAGE
+        if isinstance(found, (Call, Malformed)) and found.id is not None:
+            await self._pipe.write(rpc.error_line(found.id, error))
+        else:
+            logger.warning("skipped a line that is no message: %s", error)
 
     async def aclose(self) -> None:
         """No more is read."""
@@ -247,13 +252,6 @@ class Writer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def _refusal(id: Id, error: RpcError) -> bytes:
-    """An error's line. MCP has no id null: where none could be read the member is left out."""
-    if id is not None:
-        return rpc.error_line(id, error)
-    return msgspec.json.encode({"jsonrpc": "2.0", "error": error.to_dict()}) + b"\n"
 
 
 def are_pipes(*descriptors: int) -> bool:

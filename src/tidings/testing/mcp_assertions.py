@@ -24,6 +24,7 @@ from mcp_types import (
     DiscoverRequest,
     DiscoverResult,
     EmptyResult,
+    NotificationParams,
     PingRequest,
     SubscriptionFilter,
     SubscriptionsAcknowledgedNotification,
@@ -31,7 +32,6 @@ from mcp_types import (
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
 )
-from pydantic import BaseModel, ConfigDict
 
 from tidings.core.reminder import Payload
 from tidings.core.wire import SPELLING
@@ -50,10 +50,8 @@ DEADLINE = 10.0
 """Seconds that a reminder may take."""
 
 
-class _Params(BaseModel):
+class _Params(NotificationParams, extra="allow"):
     """The params of a notification, as they came."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class Heard:
@@ -125,7 +123,7 @@ class Heard:
             await self.client.session.send_request(PingRequest(), EmptyResult)
 
     async def _take(self, params: _Params) -> None:
-        self.params.append(dict(params.model_extra or {}))
+        self.params.append(params.model_dump(mode="json", by_alias=True, exclude_unset=True))
         self._news.set()
 
     async def _message(self, message: IncomingMessage) -> None:
