@@ -1,0 +1,173 @@
+"""A server as a process: bytes in and out, the end of its stderr, and a stop that comes to an end.
+
+It leads a process group of its own and gets only the harmless part of our environment, besides what its
+config names. When it is gone its output ends too, even if a child still holds the pipe. Knows no JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from asyncio.subprocess import SubprocessStreamProtocol
+from contextlib import suppress
+
+from tidings.bridge.rpc import LONGEST_LINE
+from tidings.errors import CallerError
+from tidings.mcp.config import Server
+
+CHUNK = 1 << 16
+UNREAD = LONGEST_LINE
+"""How many bytes may wait for a server that does not read; then it counts as gone."""
+
+STDERR_BYTES = 1 << 13
+STDERR_LINES = 5
+LINGER = 1.0
+"""How long the output of a process that is gone is still read, in seconds."""
+
+INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+"""The variables that a server gets without being asked for: none of them holds a secret."""
+
+
+class StartError(CallerError):
+    """The system cannot start a server; trying again would not help."""
+
+
+class _Pipes(SubprocessStreamProtocol):
+    """asyncio's own streams, and the moment of exit apart from the end of the pipes."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=CHUNK, loop=loop)
+        self.exited = asyncio.Event()
+        self._home = loop
+        self._over = False
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        if not self._over:
+            super().pipe_data_received(fd, data)
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+        self._home.call_later(LINGER, self._finish)
+
+    def _finish(self) -> None:
+        self._over = True
+        for stream in (self.stdout, self.stderr):
+            if stream is not None and not stream.at_eof():
+                stream.feed_eof()
+
+
+class ServerProcess:
+    """A running server. Made by `start`; whoever starts it stops it."""
+
+    def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes) -> None:
+        assert pipes.stdin is not None
+        assert pipes.stdout is not None
+        assert pipes.stderr is not None
+        self._transport = transport
+        self._pipes = pipes
+        self._input = pipes.stdin
+        self._output = pipes.stdout
+        self._last_words = b""
+        self._following = asyncio.create_task(self._follow(pipes.stderr), name="tidings.mcp.stderr")
+        self.pid = transport.get_pid()
+
+    async def read(self) -> bytes:
+        """The next bytes of its output; none when there will be no more."""
+        try:
+            return await self._output.read(CHUNK)
+        except ConnectionError:
+            return b""
+
+    def put(self, line: bytes) -> None:
+        """Write a line; `flush` waits until there is room again.
+
+        Raises:
+            ConnectionError: the server is gone, or has not read for too long.
+        """
+        if self._pipes.exited.is_set() or self._input.is_closing():
+            raise ConnectionError("the server reads no more")
+        if self._input.transport.get_write_buffer_size() > UNREAD:
+            raise ConnectionError(f"{UNREAD} bytes wait for the server, which does not read")
+        self._input.write(line)
+
+    async def flush(self) -> None:
+        """Wait until the server has read enough.
+
+        Raises:
+            ConnectionError: it is gone.
+        """
+        await self._input.drain()
+
+    async def obituary(self) -> str:
+        """How it ended, with its last words; waits a moment for them."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2 * LINGER):
+                await self._pipes.exited.wait()
+                await asyncio.shield(self._following)
+        code = self._transport.get_returncode()
+        how = "its output ended" if code is None else f"it exited with code {code}"
+        lines = self._last_words.decode(errors="replace").strip().splitlines()[-STDERR_LINES:]
+        return f"{how}: {' / '.join(lines)}" if lines else how
+
+    async def stop(self, grace: float) -> None:
+        """Close its input and wait; then ask it to end; then end it. Each step has `grace` seconds."""
+        try:
+            self._input.close()
+            for sign in (None, signal.SIGTERM, signal.SIGKILL):
+                if sign is not None:
+                    self._signal(sign)
+                if await self._is_gone(grace):
+                    break
+        finally:
+            self._signal(signal.SIGKILL)
+            self._following.cancel()
+            self._transport.close()
+
+    async def _is_gone(self, grace: float) -> bool:
+        """Whether it exits in time; what it still writes is thrown away, so that it can."""
+        draining = asyncio.create_task(self._drain())
+        try:
+            async with asyncio.timeout(grace):
+                await self._pipes.exited.wait()
+        except TimeoutError:
+            return False
+        finally:
+            draining.cancel()
+        return True
+
+    async def _drain(self) -> None:
+        with suppress(RuntimeError):  # somebody still reads, which serves as well
+            while await self.read():
+                pass
+
+    async def _follow(self, stream: asyncio.StreamReader) -> None:
+        while data := await stream.read(CHUNK):
+            self._last_words = (self._last_words + data)[-STDERR_BYTES:]
+
+    def _signal(self, sign: signal.Signals) -> None:
+        """To the server and all that it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, sign)
+
+
+async def start(server: Server) -> ServerProcess:
+    """Start the server's command.
+
+    Raises:
+        StartError: the system cannot.
+    """
+    loop = asyncio.get_running_loop()
+    ours = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    try:
+        transport, pipes = await loop.subprocess_exec(
+            lambda: _Pipes(loop),
+            *server.command,
+            cwd=server.cwd,
+            env={**ours, **server.env},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise StartError(f"{server.command[0]!r} cannot be started: {error}") from error
+    return ServerProcess(transport, pipes)
