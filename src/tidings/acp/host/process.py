@@ -9,68 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tidings.acp.host.failure import AgentDiedError, AgentStartError, BusyError
 from tidings.acp.host.notes import Notes
+from tidings.bridge.child import CHUNK, LINGER, Pipes, Tail
 from tidings.bridge.rpc import LONGEST_LINE
 from tidings.core.producers import shown
 from tidings.errors import CallerError
 
-CHUNK = 1 << 16
 UNREAD = 4 * LONGEST_LINE
 """How many bytes may wait for an agent that does not read."""
-
-STDERR_BYTES = 1 << 14
-STDERR_LINES = 10
-LINGER = 1.0
-"""How long the output of a process that is gone is still read, in seconds."""
-
-
-class Pipes(SubprocessStreamProtocol):
-    """asyncio's own streams, and the moment of exit apart from the end of the pipes."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(limit=CHUNK, loop=loop)
-        self.exited = asyncio.Event()
-        self._loop_of = loop
-        self._over = False
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        """Hand on what came, unless the output is over already."""
-        if not self._over:
-            super().pipe_data_received(fd, data)
-
-    def process_exited(self) -> None:
-        """Note the exit; what is left in the pipes is read for a moment."""
-        super().process_exited()
-        self.exited.set()
-        self._loop_of.call_later(LINGER, self._finish)
-
-    def _finish(self) -> None:
-        self._over = True
-        for stream in (self.stdout, self.stderr):
-            if stream is not None and not stream.at_eof():
-                stream.feed_eof()
-
-
-class Tail:
-    """The end of what the agent writes to stderr."""
-
-    def __init__(self) -> None:
-        self._kept = b""
-
-    async def follow(self, stream: asyncio.StreamReader) -> None:
-        """Read until the end."""
-        while data := await stream.read(CHUNK):
-            self._kept = (self._kept + data)[-STDERR_BYTES:]
-
-    def text(self) -> str:
-        """The last lines."""
-        lines = self._kept.decode(errors="replace").strip().splitlines()
-        return "\n".join(lines[-STDERR_LINES:])
 
 
 class AgentProcess:
@@ -177,7 +127,7 @@ class AgentProcess:
                 await asyncio.shield(self._following)
         except TimeoutError:
             pass
-        return AgentDiedError(doing, self.exit_code, self._tail.text())
+        return AgentDiedError(doing, self.exit_code, "\n".join(self._tail.lines()))
 
     async def stop(self, grace: float) -> None:
         """Close its input and wait; then ask it to end; then end it. Each step has `grace` seconds."""

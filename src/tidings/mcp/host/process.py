@@ -9,21 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from asyncio.subprocess import SubprocessStreamProtocol
 from contextlib import suppress
 
+from tidings.bridge.child import CHUNK, LINGER, Pipes, Tail
 from tidings.bridge.rpc import LONGEST_LINE
 from tidings.errors import CallerError
 from tidings.mcp.config import Server
 
-CHUNK = 1 << 16
 UNREAD = LONGEST_LINE
 """How many bytes may wait for a server that does not read; then it counts as gone."""
 
 STDERR_BYTES = 1 << 13
 STDERR_LINES = 5
-LINGER = 1.0
-"""How long the output of a process that is gone is still read, in seconds."""
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """The variables that a server gets without being asked for: none of them holds a secret."""
@@ -33,35 +30,10 @@ class StartError(CallerError):
     """The system cannot start a server; trying again would not help."""
 
 
-class _Pipes(SubprocessStreamProtocol):
-    """asyncio's own streams, and the moment of exit apart from the end of the pipes."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(limit=CHUNK, loop=loop)
-        self.exited = asyncio.Event()
-        self._home = loop
-        self._over = False
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
-        if not self._over:
-            super().pipe_data_received(fd, data)
-
-    def process_exited(self) -> None:
-        super().process_exited()
-        self.exited.set()
-        self._home.call_later(LINGER, self._finish)
-
-    def _finish(self) -> None:
-        self._over = True
-        for stream in (self.stdout, self.stderr):
-            if stream is not None and not stream.at_eof():
-                stream.feed_eof()
-
-
 class ServerProcess:
     """A running server. Made by `start`; whoever starts it stops it."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes) -> None:
+    def __init__(self, transport: asyncio.SubprocessTransport, pipes: Pipes) -> None:
         assert pipes.stdin is not None
         assert pipes.stdout is not None
         assert pipes.stderr is not None
@@ -69,8 +41,8 @@ class ServerProcess:
         self._pipes = pipes
         self._input = pipes.stdin
         self._output = pipes.stdout
-        self._last_words = b""
-        self._following = asyncio.create_task(self._follow(pipes.stderr), name="tidings.mcp.stderr")
+        self._tail = Tail(STDERR_BYTES, STDERR_LINES)
+        self._following = asyncio.create_task(self._tail.follow(pipes.stderr), name="tidings.mcp.stderr")
         self.pid = transport.get_pid()
 
     async def read(self) -> bytes:
@@ -108,7 +80,7 @@ class ServerProcess:
                 await asyncio.shield(self._following)
         code = self._transport.get_returncode()
         how = "its output ended" if code is None else f"it exited with code {code}"
-        lines = self._last_words.decode(errors="replace").strip().splitlines()[-STDERR_LINES:]
+        lines = self._tail.lines()
         return f"{how}: {' / '.join(lines)}" if lines else how
 
     async def stop(self, grace: float) -> None:
@@ -142,10 +114,6 @@ class ServerProcess:
             while await self.read():
                 pass
 
-    async def _follow(self, stream: asyncio.StreamReader) -> None:
-        while data := await stream.read(CHUNK):
-            self._last_words = (self._last_words + data)[-STDERR_BYTES:]
-
     def _signal(self, sign: signal.Signals) -> None:
         """To the server and all that it started."""
         with suppress(ProcessLookupError, PermissionError):
@@ -162,7 +130,7 @@ async def start(server: Server) -> ServerProcess:
     ours = {name: os.environ[name] for name in INHERITED if name in os.environ}
     try:
         transport, pipes = await loop.subprocess_exec(
-            lambda: _Pipes(loop),
+            lambda: Pipes(loop),
             *server.command,
             cwd=server.cwd,
             env={**ours, **server.env},

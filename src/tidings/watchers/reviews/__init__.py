@@ -1,0 +1,1 @@
+"""Reviews and CI results from elsewhere: a webhook receiver, and a poller for a JSON endpoint."""
