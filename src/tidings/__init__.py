@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tidings.agent.tools.workspace import workspace_tools as workspace_tools
     from tidings.core.mailbox import MailboxFullError as MailboxFullError
     from tidings.core.mailbox import RevokeError as RevokeError
+    from tidings.core.redaction import redact as redact
     from tidings.core.reminder import Reminder as Reminder
     from tidings.core.text import scrub as scrub
     from tidings.core.transcript import Transcript as Transcript
@@ -133,6 +134,7 @@ _HOME = {
         "spawn_tool",
     ),
     "agent.tools.function": ("tool",),
+    "core.redaction": ("redact",),
     "core.reminder": ("Reminder",),
     "core.text": ("scrub",),
     "core.transcript": ("Transcript",),

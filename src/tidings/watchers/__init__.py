@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tidings.watchers.files import FileWatcher as FileWatcher
     from tidings.watchers.joining import watching as watching
     from tidings.watchers.own import OwnWrites as OwnWrites
-    from tidings.watchers.redaction import redact as redact
     from tidings.watchers.reviews.poller import PollWatcher as PollWatcher
     from tidings.watchers.reviews.receiver import WebhookWatcher as WebhookWatcher
     from tidings.watchers.suites import SuiteWatcher as SuiteWatcher
@@ -33,7 +32,6 @@ _HOMES = {
     "Told": "told",
     "Watcher": "told",
     "WebhookWatcher": "reviews.receiver",
-    "redact": "redaction",
     "watching": "joining",
 }
 

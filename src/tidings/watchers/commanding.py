@@ -16,8 +16,8 @@ import msgspec
 from tidings.agent.providers.quoting import one_line
 from tidings.agent.providers.review.commands import verifiers_in
 from tidings.agent.providers.review.scan import scan
+from tidings.core.redaction import redact
 from tidings.watchers.process import Run
-from tidings.watchers.redaction import redact
 from tidings.watchers.rerun import Cause
 from tidings.watchers.told import Told
 

@@ -19,7 +19,7 @@ from tidings.agent.providers.quoting import without_colours
 from tidings.agent.tools.environment import QUIET
 from tidings.agent.tools.process import run_process
 from tidings.agent.tools.truncate import Clipped
-from tidings.watchers.redaction import known_secrets, redact
+from tidings.core.redaction import known_secrets, redact
 
 End: TypeAlias = Literal["passed", "failed", "timed_out", "not_started"]
 

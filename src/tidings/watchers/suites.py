@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
+from tidings.core.redaction import known_secrets
 from tidings.watchers.command import Trigger
 from tidings.watchers.commanding import Command, failing_lines, how, name_of
 from tidings.watchers.comparing import History
 from tidings.watchers.own import OwnWrites
 from tidings.watchers.process import DEADLINE, Run, run_command
-from tidings.watchers.redaction import known_secrets
 from tidings.watchers.reports.reading import read_file, read_output
 from tidings.watchers.reports.report import Report
 from tidings.watchers.rerun import Pace, reruns

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidings.agent.providers.quoting import one_line
+from tidings.core.redaction import redact
 from tidings.watchers.comparing import How, Suite, Turn
-from tidings.watchers.redaction import redact
 from tidings.watchers.told import Told
 
 FEW = 8

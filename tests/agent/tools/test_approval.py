@@ -219,3 +219,11 @@ def test_nobody_is_asked_about_a_call_with_bad_arguments() -> None:
 
     (receipt,) = receipts([act], call("act", path=7), approval=Gate(ask=ask))
     assert receipt.status == "invalid"
+
+
+def test_a_callback_that_wants_to_end_the_process_declines() -> None:
+    async def ask(request: Request) -> Reply:
+        raise SystemExit(1)
+
+    verdict = decide(Gate(ask=ask), ACT)
+    assert (verdict.allowed, verdict.reason) == (False, "asking for approval failed (SystemExit)")

@@ -14,10 +14,11 @@ from tests.agent.tools.calling import ALLOW_ALL, DEADLINE, Desk, call, within_de
 from tidings.agent.port import Outcome
 from tidings.agent.tools import process
 from tidings.agent.tools.dispatch import Dispatcher
-from tidings.agent.tools.environment import command_environment, looks_secret
+from tidings.agent.tools.environment import command_environment
 from tidings.agent.tools.receipt import Receipt
 from tidings.agent.tools.tool import ToolContext
 from tidings.agent.tools.workspace import workspace_tools
+from tidings.core.redaction import looks_secret
 
 
 @pytest.fixture

@@ -154,7 +154,26 @@ async def not_an_outcome(context: ToolContext) -> object:
     return "text"
 
 
-@pytest.mark.parametrize("act", [stop_iteration, unspeakable, cancels_itself])
+class Escape(BaseException):
+    """What no `except Exception` catches."""
+
+
+async def escapes() -> None:
+    raise Escape("out")
+
+
+def escapes_in_a_thread() -> None:
+    raise Escape("out")
+
+
+def interrupts_in_a_thread() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "act",
+    [stop_iteration, unspeakable, cancels_itself, escapes, escapes_in_a_thread, interrupts_in_a_thread],
+)
 def test_no_exception_of_a_tool_comes_out_of_dispatch(act: object) -> None:
     (receipt,) = receipts([tool(act, name="act")], call("act"))  # type: ignore[call-overload]
     assert (receipt.status, receipt.outcome.ok) == ("failed", False)

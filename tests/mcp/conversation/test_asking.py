@@ -17,7 +17,6 @@ from tidings.log.memory import MemoryLog
 from tidings.mcp.conversation.breaker import Breaker, Patience
 from tidings.mcp.conversation.consent import Grant, pairwise
 from tidings.mcp.conversation.errand import Result, Settings
-from tidings.mcp.conversation.masking import MARK
 from tidings.mcp.conversation.wire import Item, Offer, Room, Turn
 
 HISTORY = (Turn("user", "hello"), Turn("assistant", "hi"))
@@ -125,6 +124,9 @@ def test_two_servers_cannot_compare_their_ids(tmp_path: Path) -> None:
         assert not {"m1", "m2", "s1"} & flat
 
     play(scene)
+
+
+MARK = "[redacted token]"
 
 
 def test_secrets_never_leave_also_not_in_the_history_or_cut_in_two(tmp_path: Path) -> None:

@@ -7,25 +7,12 @@ the words in their name, and by values that carry a password or a private key. P
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-_SECRET_WORDS = frozenset({
-    "AUTH", "APIKEY", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "CREDS", "DSN", "JWT", "KEY", "KEYS",
-    "PASS", "PASSPHRASE", "PASSWD", "PASSWORD", "PAT", "PRIVATE", "PW", "SECRET", "SECRETS", "TOKEN",
-    "TOKENS",
-})  # fmt: skip
-_SECRET_PARTS = re.compile(r"(?i)api_?key|access_?key|token|secret|passw|credential")
-_SECRET_VALUE = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY")
+from tidings.core.redaction import looks_secret
 
 QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """No pager and no prompt waits for a person who is not there."""
-
-
-def looks_secret(name: str, value: str) -> bool:
-    """Whether a variable seems to hold something that must not be shown."""
-    words = set(re.split(r"[^A-Z0-9]+", name.upper()))
-    return bool(words & _SECRET_WORDS or _SECRET_PARTS.search(name) or _SECRET_VALUE.search(value))
 
 
 def command_environment(given: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:

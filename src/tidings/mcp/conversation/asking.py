@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from tidings.core.producers import shorten
+from tidings.core.redaction import redact
 from tidings.errors import LogError
 from tidings.log.port import EventLog
 from tidings.mcp.conversation import breaker as breakers
@@ -28,7 +29,6 @@ from tidings.mcp.conversation.breaker import Breaker
 from tidings.mcp.conversation.consent import ConsentError, Consents
 from tidings.mcp.conversation.correlation import Correlation
 from tidings.mcp.conversation.errand import Errand, Kind, Result, Settings, Words, plan
-from tidings.mcp.conversation.masking import mask
 from tidings.mcp.conversation.names import ASSISTANT_RESPONSE, CONTEXT, USER_MESSAGE
 from tidings.mcp.conversation.peer import Peer
 from tidings.mcp.conversation.store import ConsentStore
@@ -51,7 +51,7 @@ class Asker:
         ledger: EventLog,
         settings: Settings | None = None,
         clock: Clock | None = None,
-        mask: Callable[[str], str] = mask,
+        mask: Callable[[str], str] = redact,
     ) -> None:
         self.peers: Sequence[Peer] = ()
         self.settings = settings or Settings()

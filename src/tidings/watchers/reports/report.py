@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from tidings.agent.providers.quoting import one_line
-from tidings.watchers.redaction import redact
+from tidings.core.redaction import redact
 
 Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
 TestId: TypeAlias = tuple[str, str]

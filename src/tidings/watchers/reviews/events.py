@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidings.agent.providers.quoting import one_line
-from tidings.watchers.redaction import redact
+from tidings.core.redaction import redact
 from tidings.watchers.reviews.pointer import at
 from tidings.watchers.reviews.replay import seconds
 from tidings.watchers.told import Told

@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from urllib.parse import urlsplit
 
 from tidings.core.producers import shown
+from tidings.core.redaction import redact
 from tidings.errors import CallerError
-from tidings.watchers.redaction import redact
 from tidings.watchers.reviews.fetching import DEADLINE, Fetched, FetchError, fetch
 from tidings.watchers.reviews.items import Shape, read_items, turned
 from tidings.watchers.told import News, Noticed

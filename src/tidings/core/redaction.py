@@ -12,7 +12,13 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from tidings.agent.tools.environment import looks_secret
+_SECRET_WORDS = frozenset({
+    "AUTH", "APIKEY", "BEARER", "COOKIE", "CREDENTIAL", "CREDENTIALS", "CREDS", "DSN", "JWT", "KEY", "KEYS",
+    "PASS", "PASSPHRASE", "PASSWD", "PASSWORD", "PAT", "PRIVATE", "PW", "SECRET", "SECRETS", "TOKEN",
+    "TOKENS",
+})  # fmt: skip
+_SECRET_PARTS = re.compile(r"(?i)api_?key|access_?key|token|secret|passw|credential")
+_SECRET_VALUE = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE KEY")
 
 SHORTEST_KNOWN = 6
 """A known value shorter than this is not looked for: it would hit innocent words."""
@@ -79,6 +85,9 @@ _ASSIGNED = re.compile(
     r"(?P<sign>[\"']?\s{0,4}(?:=>|:=|[:=])\s{0,4})"
     r"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{1,4000})(?P=quote)|(?P<bare>[^\s\"',;)\]}>]{1,4000}))"
 )
+_SAID = re.compile(
+    rf"(?i)(\b[A-Za-z0-9_-]{{0,40}}{_TELLING}\s+is\s+[\"'`]?)(?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`,;]{{6,500}}"
+)
 _OPTION = re.compile(
     rf"(?i)(?P<name>--?[A-Za-z0-9-]{{0,40}}{_TELLING}[ =])(?P<value>[^\s\"'-][^\s\"']{{3,500}})"
 )
@@ -108,10 +117,17 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     text = _URL_QUERY.sub(lambda m: m[1] + _mark("query value"), text)
     text = _TOKEN.sub(_mark("token"), text)
     text = _ASSIGNED.sub(_assigned, text)
+    text = _SAID.sub(lambda m: m[1] + _mark("value"), text)
     text = _OPTION.sub(
         lambda m: m["name"] + (m["value"] if _is_mark(m["value"]) else _mark("option")), text
     )
     return _CANDIDATE.sub(_drawn, text)
+
+
+def looks_secret(name: str, value: str) -> bool:
+    """Whether a variable seems to hold something that must not be shown."""
+    words = set(re.split(r"[^A-Z0-9]+", name.upper()))
+    return bool(words & _SECRET_WORDS or _SECRET_PARTS.search(name) or _SECRET_VALUE.search(value))
 
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:

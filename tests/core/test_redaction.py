@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.watchers.redaction import known_secrets, redact
+from tidings.core.redaction import known_secrets, redact
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -144,3 +144,9 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
 def test_a_long_text_without_secrets_is_read_in_one_pass() -> None:
     text = "at src/module_12/file_7.rs:12: token mismatch in parser\n" * 20_000
     assert redact(text) == text
+
+
+def test_what_a_person_says_to_be_a_secret_is_one_and_ordinary_words_are_not() -> None:
+    assert redact("the password is hunter2!") == "the password is [redacted value]"
+    for text in ("the token is expired, refresh the page", "password: required", "sk-learn and risk-free"):
+        assert redact(text) == text
