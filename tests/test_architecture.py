@@ -20,6 +20,7 @@ LAYERS = [
     {"diagnostics"},
     {"bridge"},
     {"acp", "mcp", "memory", "watchers"},
+    {"hub"},
     {"cli"},
     {"testing"},
 ]
@@ -35,7 +36,7 @@ ADAPTERS = {
     "acp": {"acp", "pydantic"},
     "mcp": {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn"},
     "memory": {"numpy"},
-    "watchers": {"starlette", "uvicorn"},
+    "hub": {"starlette", "uvicorn"},
     "cli": HEAVY_MODULES,
     "testing": {"mcp", "mcp_types"},
 }

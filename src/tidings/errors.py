@@ -13,6 +13,7 @@ TidingsError
 ├── ModelError                      a provider gave no usable answer (`tidings.agent.port`)
 ├── RpcError                        what a JSON-RPC peer is told instead of a result (`tidings.bridge.rpc`)
 ├── HostError                       an ACP agent did not do its part (`tidings.acp`)
+├── MemoryStoreError                memories cannot be read or written (`tidings.memory.failure`)
 ├── FactsError                      the facts cannot be read or written (`tidings.recall.failure`)
 ├── LogError (OSError)              the event log cannot keep its promise right now
 │   ├── LogUnavailableError         read-only, full, locked or closed: nothing was written

@@ -1,0 +1,75 @@
+"""What was seen, as memories: messages of a conversation, when whoever said them agreed to that.
+
+Off unless allowed, separately for what the user says and for what the assistant answers. What says nothing
+is left out, what is too long is cut, what looks like a secret is not kept. Nothing here waits; the server
+hands the result to the store in the background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from tidings.memory.entry import Role
+from tidings.memory.failure import MemoryInputError
+from tidings.memory.words import content, words
+
+Redact: TypeAlias = Callable[[str], str]
+"""Gives a text without its secrets; a text without any comes back as it was."""
+
+LONGEST_SEEN = 4_000
+"""Characters of a message that are kept."""
+
+FEWEST_WORDS = 4
+"""A message with fewer words of content is not kept."""
+
+
+class Consent(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be kept of what is seen; nothing, unless said."""
+
+    user: bool = False
+    assistant: bool = False
+
+    def allows(self, role: Role) -> bool:
+        """Whether messages of this role may be kept."""
+        return self.user if role == "user" else self.assistant
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A message to be kept: the options of `remember`, or why it is not kept."""
+
+    options: dict[str, object] = {}
+    left_out: str = ""
+
+
+def see(
+    text: str, role: Role, *, consent: Consent, redact: Redact, conversation: str = "", project: str = ""
+) -> Seen:
+    """What to keep of a message."""
+    if not consent.allows(role):
+        return Seen(left_out="no consent")
+    if len(content(words(text[:LONGEST_SEEN]))) < FEWEST_WORDS:
+        return Seen(left_out="says too little")
+    if looks_secret(text, redact):
+        return Seen(left_out="looks like a secret")
+    kept = text if len(text) <= LONGEST_SEEN else text[: LONGEST_SEEN - 4].rstrip() + " […]"
+    told = {"text": kept, "role": role, "kind": "turn", "project": project, "conversation": conversation}
+    return Seen(options=dict(told))
+
+
+def refuse_secrets(text: object, redact: Redact) -> None:
+    """Refuse to remember what looks like a secret; whoever means it says `force`.
+
+    Raises:
+        MemoryInputError: it does.
+    """
+    if isinstance(text, str) and looks_secret(text, redact):
+        fix = "leave the secret out, or say `force` to remember it as it is"
+        raise MemoryInputError("remember", (f"`text` holds what looks like a secret; {fix}",))
+
+
+def looks_secret(text: str, redact: Redact) -> bool:
+    """Whether the redactor would take something out of `text`."""
+    return redact(text) != text
