@@ -43,7 +43,10 @@ def test_a_modern_server_is_found_out_and_listened_to(tmp_path: Path) -> None:
     assert reminders["session"] not in ("", "s1")
     said = asked["_meta"]
     assert said["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
-    assert said["io.modelcontextprotocol/clientCapabilities"]["extensions"] == {"dev.tidings/reminders": {}}
+    assert said["io.modelcontextprotocol/clientCapabilities"]["extensions"] == {
+        "dev.tidings/reminders": {},
+        "dev.tidings/conversation-events": {},
+    }
     assert "initialize" not in methods(log)
 
 

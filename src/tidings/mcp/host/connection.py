@@ -166,9 +166,10 @@ async def connect(
         TidingsError: it cannot be started, or speaks no era of ours.
         ExceptionGroup: of what the wire met.
     """
-    async with AsyncExitStack() as stack, asyncio.timeout(deadlines.connect) as limit:
+    async with AsyncExitStack() as stack, asyncio.timeout(deadlines.to_connect(auth is not None)) as limit:
         session = await _opened(stack, server, tap, deadlines.stop, auth)
-        spoken = await settle(session, era, deadlines.probe)
+        probe = None if server.url else deadlines.probe  # over HTTP silence is an outage, not an old server
+        spoken = await settle(session, era, probe)
         limit.reschedule(None)
         yield Connection(session, spoken, tap)
 

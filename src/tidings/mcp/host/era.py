@@ -21,11 +21,12 @@ from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.errors import TidingsError
 from tidings.mcp.config import Era
+from tidings.mcp.conversation import names as conversation
 from tidings.mcp.names import EXTENSION, LEGACY, MODERN
 from tidings.version import __version__
 
 CLIENT = types.Implementation(name="tidings", version=__version__)
-OURS: dict[str, dict[str, object]] = {EXTENSION: {}}
+OURS: dict[str, dict[str, object]] = {EXTENSION: {}, conversation.EXTENSION: {}}
 """The extensions that a host of ours declares."""
 
 
@@ -58,7 +59,7 @@ class _Raw(types.Result):
     model_config = ConfigDict(extra="allow")
 
 
-async def settle(session: ClientSession, era: Era, probe: float) -> Spoken:
+async def settle(session: ClientSession, era: Era, probe: float | None) -> Spoken:
     """Ask the server, and make the session speak its era.
 
     Raises:
@@ -90,7 +91,7 @@ async def _modern(session: ClientSession, probe: float | None) -> Spoken | None:
     """What the server says in the modern way; None if it does not."""
     try:
         async with asyncio.timeout(probe):
-            raw = await session.send_discover(MODERN)
+            raw = await _discovered(session)
         result = types.DiscoverResult.model_validate(raw)
     except (MCPError, TimeoutError, ValidationError):
         return None
@@ -104,6 +105,21 @@ async def _modern(session: ClientSession, probe: float | None) -> Spoken | None:
         name=_name(session),
         instructions=result.instructions or "",
     )
+
+
+async def _discovered(session: ClientSession) -> Payload:
+    """The answer to the modern question; asked once more if the server refuses and names our version."""
+    try:
+        return await session.send_discover(MODERN)
+    except MCPError as error:
+        if error.code != UNSUPPORTED_PROTOCOL_VERSION or MODERN not in _supported(error):
+            raise
+    return await session.send_discover(MODERN)
+
+
+def _supported(error: MCPError) -> list[object]:
+    found = _object(error.data).get("supported")
+    return found if isinstance(found, list) else []
 
 
 async def _legacy(session: ClientSession) -> Spoken:

@@ -146,7 +146,8 @@ class Link:
         if isinstance(error, ProbeEndedError):
             self._era = "legacy"
         if isinstance(error, TimeoutError):
-            return f"it did not answer within {self._deadlines.connect:g} seconds"
+            patience = self._deadlines.to_connect(self._auth is not None)
+            return f"it did not answer within {patience:g} seconds"
         if tap.why or isinstance(error, TidingsError):
             return tap.why or str(error)
         return f"{type(error).__name__}: {shorten(' '.join(str(error).split()))}".rstrip(": ")

@@ -16,15 +16,23 @@ from tidings.errors import CallerError
 
 
 class Deadlines(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds: to connect, of that for the question which era, for a listing, and to take leave."""
+    """Seconds: to connect, of that for the question which era, for a listing, and to take leave.
+
+    `login` is what a connection may take instead where a person may have to log in first.
+    """
 
     connect: float = 20.0
+    login: float = 300.0
     probe: float = 5.0
     request: float = 30.0
     stop: float = 2.0
 
     def __post_init__(self) -> None:
         _positive(self, "deadline")
+
+    def to_connect(self, logging_in: bool) -> float:
+        """How long connecting may take."""
+        return max(self.connect, self.login) if logging_in else self.connect
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
