@@ -1,16 +1,12 @@
 """The servers of a `tidings.mcp` host as peers that can be asked about messages.
 
-The one page that knows the host's connections and, through them, the SDK. A peer outlives its connection:
-it speaks through the one that is there.
+The one page that knows the host's connections. A peer outlives its connection: it speaks through the one
+that is there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
-
-import mcp_types as types
-from pydantic import ConfigDict
 
 from tidings.core.reminder import Payload
 from tidings.errors import TidingsError
@@ -19,18 +15,9 @@ from tidings.mcp.host.connection import Connection
 from tidings.mcp.host.link import Link
 from tidings.mcp.host.servers import Servers
 
-_Asked = types.Request[dict[str, Any], str]
-_Told = types.Notification[dict[str, Any], str]
-
 
 class NotConnectedError(TidingsError):
     """The server went away before it could be asked."""
-
-
-class _Raw(types.Result):
-    """A result with everything that the server put in it."""
-
-    model_config = ConfigDict(extra="allow")
 
 
 class HostedPeer:
@@ -60,9 +47,7 @@ class HostedPeer:
             NotConnectedError: there is no connection.
             MCPError: the server refuses, or the connection ended.
         """
-        session = self._connection()._session
-        result = await session.send_request(_Asked(method=method, params=dict(params)), _Raw)
-        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return await self._connection().request(method, params)
 
     async def notify(self, method: str, params: Payload) -> None:
         """Send a notification.
@@ -70,8 +55,7 @@ class HostedPeer:
         Raises:
             NotConnectedError: there is no connection.
         """
-        message = cast("types.ClientNotification", _Told(method=method, params=dict(params)))
-        await self._connection()._session.send_notification(message)
+        await self._connection().notify(method, params)
 
     def _connection(self) -> Connection:
         connection = self._link.connection
@@ -82,4 +66,4 @@ class HostedPeer:
 
 def peers_of(servers: Servers) -> list[HostedPeer]:
     """The servers of a host, in the order of its config."""
-    return [HostedPeer(link) for link in servers._links.values()]
+    return [HostedPeer(link) for link in servers.links]

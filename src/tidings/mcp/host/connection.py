@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, cast
 
 import httpx2
 import mcp_types as types
@@ -21,7 +22,7 @@ from tidings.core.producers import shorten
 from tidings.core.reminder import Payload
 from tidings.errors import TidingsError
 from tidings.mcp.config import Era, Server
-from tidings.mcp.host.era import CLIENT, OURS, Spoken, settle
+from tidings.mcp.host.era import CLIENT, OURS, Raw, Spoken, settle
 from tidings.mcp.host.http import http_wire
 from tidings.mcp.host.settings import Deadlines
 from tidings.mcp.host.stdio import stdio_wire
@@ -31,6 +32,8 @@ from tidings.mcp.names import MISSING_CAPABILITY
 MOST_ROUNDS = 5
 """How often a tool call that only asks to be sent again is sent again."""
 
+_Asked = types.Request[dict[str, Any], str]
+_Told = types.Notification[dict[str, Any], str]
 _REFUSALS = (METHOD_NOT_FOUND, INVALID_PARAMS, MISSING_CAPABILITY)
 _SESSION_GONE = "Session terminated"
 
@@ -54,6 +57,19 @@ class Connection:
         self._session = session
         self.spoken = spoken
         self.tap = tap
+
+    async def request(self, method: str, params: Mapping[str, object]) -> Payload:
+        """Send a request of an extension; gives its result as the server wrote it.
+
+        Raises:
+            MCPError: the server refuses, or the connection ended.
+        """
+        return _dumped(await self._session.send_request(_Asked(method=method, params=dict(params)), Raw))
+
+    async def notify(self, method: str, params: Mapping[str, object]) -> None:
+        """Send a notification of an extension."""
+        message = cast("types.ClientNotification", _Told(method=method, params=dict(params)))
+        await self._session.send_notification(message)
 
     async def listen(self, wanted: Payload) -> None:
         """Subscribe, and come back when the server has ended the subscription in order.

@@ -53,7 +53,7 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
         return self.era == "modern"
 
 
-class _Raw(types.Result):
+class Raw(types.Result):
     """A result with everything that the server put in it."""
 
     model_config = ConfigDict(extra="allow")
@@ -130,7 +130,7 @@ async def _legacy(session: ClientSession) -> Spoken:
             client_info=CLIENT,
         )
     )
-    raw = (await session.send_request(request, _Raw)).model_dump(by_alias=True, exclude_none=True)
+    raw = (await session.send_request(request, Raw)).model_dump(by_alias=True, exclude_none=True)
     result = types.InitializeResult.model_validate(raw)
     if result.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
         raise EraError(

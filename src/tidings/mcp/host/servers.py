@@ -104,6 +104,11 @@ class Servers:
     ) -> None:
         await self._end()
 
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Each server over time, in the order of the config."""
+        return tuple(self._links.values())
+
     def __getitem__(self, name: str) -> Status:
         """How it stands with the server of that name."""
         return self._link(name).status()
