@@ -26,7 +26,11 @@ LONGEST = 1 << 20
 
 
 class Willing(Session):
-    """A session that lets itself be asked to revoke anything: what counts here is how one asks."""
+    """A session that takes any blocks and revokes anything: what counts here is how one asks."""
+
+    def inject(self, content: object, *, mode: str | None = None, id: str | None = None) -> str:
+        """Blocks are read by who serves a session; here a word stands for them."""
+        return super().inject(content if isinstance(content, str) else PROBE, mode=mode, id=id)
 
     def revoke_reminder(self, reminder_id: str) -> Payload:
         """Answered as if it had waited."""

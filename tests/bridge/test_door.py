@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from tidings.bridge.door import call as door_call
+from tidings.bridge.door import place
 from tidings.bridge.door.failure import DoorError
 from tidings.bridge.door.place import VARIABLE, find, own_path, runtime_folder, workspace_mark
 from tidings.bridge.door.server import Door
@@ -209,6 +211,36 @@ def test_a_door_in_use_and_a_file_are_not_taken(path: Path, tmp_path: Path) -> N
     with pytest.raises(DoorError, match="is not a socket"):
         asyncio.run(Door(str(tmp_path / "file"), echo).open())
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_socket_whose_owner_is_too_busy_to_answer_is_not_taken(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "_KNOCK_SECONDS", 0.05)
+    with contextlib.ExitStack() as stack:
+        busy = stack.enter_context(socket.socket(socket.AF_UNIX))
+        busy.bind(str(path))
+        busy.listen(0)
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+            waiting.setblocking(False)
+            waiting.connect_ex(str(path))
+        with pytest.raises(DoorError, match="somebody listens"):
+            asyncio.run(Door(str(path), echo).open())
+        assert path.is_socket()
+
+
+def test_a_socket_left_behind_that_cannot_be_removed_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(_: str) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(str(path))
+    monkeypatch.setattr(os, "unlink", forbidden)
+    with pytest.raises(DoorError, match="cannot be removed: Operation not permitted; give another path"):
+        asyncio.run(Door(str(path), echo).open())
 
 
 @pytest.mark.parametrize("path", [Path("/nowhere/at/all.sock"), Path("/tmp/" + "x" * 200)])

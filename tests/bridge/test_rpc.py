@@ -29,6 +29,13 @@ IDS = st.text(max_size=8) | st.integers(-(2**53), 2**53)
         (b'{"method":"m","id":null}', Call("m", {}, None)),
         (b'{"id":1,"result":null}', Reply(1)),
         (b'{"id":null,"error":{"code":-32602}}', Reply(None, error={"code": -32602})),
+        (b'\xef\xbb\xbf{"method":"m","id":1}\r\n', Call("m", {}, 1)),
+        (rb'{"method":"m","params":{"a":"half \ud83d"},"id":1}', Call("m", {"a": "half \ufffd"}, 1)),
+        (rb'{"method":"m","params":{"a":"\ud83d\ude00\uDE00"}}', Call("m", {"a": "😀\ufffd"}, None, False)),
+        (
+            rb'{"method":"m","params":{"a":"\\ud83d \ud83d"}}',
+            Call("m", {"a": "\\ud83d \ufffd"}, None, False),
+        ),
     ],
 )
 def test_a_line_is_read_as_the_message_it_is(line: bytes, message: Incoming) -> None:
@@ -41,6 +48,10 @@ def test_a_line_is_read_as_the_message_it_is(line: bytes, message: Incoming) -> 
         (b"{", rpc.PARSE_ERROR, None, "not JSON"),
         (b"\xff\xfe", rpc.PARSE_ERROR, None, "not JSON"),
         (b"[" * 100_000, rpc.PARSE_ERROR, None, ""),
+        (b'{"id":7,"method":"m","params":{"a":"\xff"}}', rpc.PARSE_ERROR, 7, "not JSON"),
+        (b'{"id":"x","method":"m","params":{"a":NaN}}', rpc.PARSE_ERROR, "x", "not JSON"),
+        (b'{"id":7,"result":NaN}', rpc.PARSE_ERROR, None, "not JSON"),
+        (b"\xef\xbb\xbf" * 100_000, rpc.PARSE_ERROR, None, "not JSON"),
         (b"[1]", rpc.INVALID_REQUEST, None, "[1]"),
         (b'{"id":1}', rpc.INVALID_REQUEST, None, "`method`"),
         (b'{"id":1,"error":"no"}', rpc.INVALID_REQUEST, None, "`error`"),

@@ -107,6 +107,22 @@ def test_history_leaves_out_what_the_loop_said_in_the_users_place() -> None:
     ]
 
 
+def test_a_call_that_was_cut_off_is_told_as_failed_unless_it_still_runs() -> None:
+    calls = [{"id": name, "name": "search", "arguments": {"pattern": "x"}} for name in ("a", "b")]
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "a", "content": "found"},
+    ]
+    told = [(u["sessionUpdate"], u["toolCallId"], u["status"]) for u in history(messages, "/w")]
+    assert told == [
+        ("tool_call", "a", "pending"),
+        ("tool_call", "b", "pending"),
+        ("tool_call_update", "a", "completed"),
+        ("tool_call_update", "b", "failed"),
+    ]
+    assert [u["toolCallId"] for u in history(messages, "/w", running=True)] == ["a", "b", "a"]
+
+
 def test_a_long_title_is_cut_and_braces_in_it_are_left_alone() -> None:
     assert call_shown("c", "run_command", {"command": "echo {path}"}, "/w")["title"] == "Run echo {path}"
     assert len(str(call_shown("c", "run_command", {"command": "x" * 500}, "/w")["title"])) == 120
@@ -336,6 +352,7 @@ def test_words_that_come_while_the_loop_is_ending_belong_to_the_prompt(tmp_path:
         (None, {}, "no model: give --model"),
         (None, {"TIDINGS_MODEL": "openai/gpt-5"}, "openai/gpt-5 needs a key: set OPENAI_API_KEY"),
         ("gemini/gemini-2.5-pro", {}, "set GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ("openai-compatible/mine", {}, "openai-compatible/mine needs --base-url, the server's address"),
     ],
 )
 def test_a_model_that_cannot_be_asked_is_said_at_once(

@@ -121,6 +121,33 @@ def test_an_answer_for_good_is_remembered_in_the_session(permit: str, asked: int
     play(scene)
 
 
+@pytest.mark.parametrize(("permit", "written"), [("allow_always", True), ("reject_always", False)])
+def test_what_was_decided_for_good_holds_when_the_session_is_served_again(
+    permit: str, written: bool, tmp_path: Path
+) -> None:
+    async def scene() -> None:
+        log = td.open_log("memory:")
+        write = [call("write_file", path="a.txt", content="x"), "Done."]
+        async with Host(serve, settings(td.ScriptedModel(write), log)) as host:
+            host.permit = permit
+            opened = await host.ask("session/new", cwd=folder(tmp_path))
+            await host.ask("session/prompt", prompt="Write it.")
+            await host.ask("session/set_mode", modeId="auto-edit")
+            await host.ask("session/set_mode", modeId="ask")
+        (Path(folder(tmp_path)) / "a.txt").unlink(missing_ok=True)
+        async with Host(serve, settings(td.ScriptedModel(write), log)) as host:
+            host.answers_permissions = False
+            assert await host.ask("session/load", sessionId=opened["sessionId"]) == opened
+            await host.ask("session/prompt", prompt="Write it again.")
+            assert (Path(folder(tmp_path)) / "a.txt").exists() is written
+            await host.ask("session/set_mode", modeId="read-only")
+        async with Host(serve, settings(td.ScriptedModel([]), log)) as host:
+            again = await host.ask("session/load", sessionId=opened["sessionId"])
+            assert again["modeId"] == "read-only"
+
+    play(scene)
+
+
 @pytest.mark.parametrize(
     ("mode", "written", "asked"), [("ask", True, 2), ("auto-edit", True, 1), ("read-only", False, 0)]
 )
@@ -499,6 +526,7 @@ def test_a_refused_notification_is_written_down_where_it_belongs(tmp_path: Path)
             host.tell("session/remind", content="not body")
             host.tell("session/remind", sessionId="gone", body="b")
             host.tell("session/prompt", prompt="")
+            host.tell("session/prompt", sessionId="gone", prompt="Hello")
             await host.ask("session/list")
         told = [(w["session_id"], w["code"], w["method"], w["rpc_code"]) for w in records(log, "warning")]
         assert told == [
@@ -506,8 +534,21 @@ def test_a_refused_notification_is_written_down_where_it_belongs(tmp_path: Path)
             (opened["sessionId"], "notification_rejected", "session/remind", -32602),
             ("gone", "notification_rejected", "session/remind", -32002),
             (opened["sessionId"], "notification_rejected", "session/prompt", -32602),
+            ("gone", "notification_rejected", "session/prompt", -32002),
         ]
         assert records(log, "warning")[1]["diagnostic"] == "HARN-RMD-002"
+
+    play(scene)
+
+
+def test_more_calls_in_one_piece_than_may_be_worked_on_at_once_are_all_answered(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with Host(serve, settings(td.ScriptedModel([]))) as host:
+            await host.ask("session/new", cwd=folder(tmp_path))
+            numbers = host.at_once(*[("session/list", {})] * 2_000)
+            answers = [await host.reply(number) for number in (numbers[0], numbers[-1])]
+            assert ["result" in answer for answer in answers] == [True, True]
+            assert not [line for line in host.lines if "error" in line]
 
     play(scene)
 

@@ -106,6 +106,14 @@ def test_what_is_not_given_is_not_sent_and_people_get_one_line(path: Path) -> No
     assert seen == [{"method": "session/inject_reminder", "body": "red"}]
 
 
+def test_a_socket_that_is_gone_is_named_with_the_variable_that_named_it(path: Path) -> None:
+    done = remind("red", TIDINGS_SOCKET=str(path))
+    told = f"tidings: there is no socket at '{path}'"
+    assert (done.returncode, done.stderr) == (2, f"{told} (the variable TIDINGS_SOCKET names it)\n")
+    done = remind("red", "--socket", path, TIDINGS_SOCKET="/elsewhere")
+    assert (done.returncode, done.stderr) == (2, f"{told}\n")
+
+
 def test_the_body_comes_from_standard_input_or_a_file(path: Path, tmp_path: Path) -> None:
     seen: list[Payload] = []
     (tmp_path / "body").write_bytes("caf\u00e9 \xff".encode("latin-1"))

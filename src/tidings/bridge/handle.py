@@ -97,7 +97,7 @@ def answer(call: Call, sessions: Sessions, origin: str | None = None) -> Payload
     except RpcError as error:
         if call.wants_reply:
             raise
-        sessions.rejected(_named(call), call.method, error)
+        sessions.rejected(named(call), call.method, error)
         return None
 
 
@@ -128,7 +128,8 @@ def _target(call: Call, sessions: Sessions) -> Target:
     return found
 
 
-def _named(call: Call) -> str | None:
+def named(call: Call) -> str | None:
+    """The session that a call names, if it names one that can be read."""
     try:
         return read.session_id_of(call.params)
     except RpcError:

@@ -6,6 +6,8 @@ a method means; `methods.py` does. The interposer, the bridge and the tests read
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -84,10 +86,43 @@ def read(line: bytes) -> Incoming:
     try:
         message = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Malformed(RpcError(PARSE_ERROR, f"not JSON: {error}"))
+        return _read_mended(line, error)
     except RecursionError:
         return Malformed(RpcError(PARSE_ERROR, "nested too deeply to be read"))
     return of_message(message)
+
+
+def _read_mended(line: bytes, error: Exception) -> Incoming:
+    try:
+        return of_message(_decode(mended(line)))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return Malformed(RpcError(PARSE_ERROR, f"not JSON: {error}"), _id_inside(line))
+
+
+_BOM = b"\xef\xbb\xbf"
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""Every escape of a JSON text; the group holds half of a character outside the basic plane."""
+
+
+def mended(line: bytes) -> bytes:
+    """`line` without what some writers let slip: a byte order mark, halves of characters (as U+FFFD)."""
+    return _ESCAPE.sub(_whole, line.removeprefix(_BOM))
+
+
+def _whole(escape: re.Match[bytes]) -> bytes:
+    return escape[0] if escape[1] is None else b"\\ufffd"
+
+
+def _id_inside(line: bytes) -> Id:
+    """The id of a request that is no proper JSON, so that whoever waits for its answer gets one."""
+    try:
+        message = json.loads(line.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+    return _id(message) if isinstance(message, dict) and "method" in message else None
 
 
 def of_message(message: object) -> Incoming:

@@ -45,7 +45,8 @@ def acp(
     the editor opens, and the editor's user approves what changes something. Sessions are kept in the log,
     so that they can be loaded again after a restart.
 
-    Exit code: 0 when the editor closed, 2 if the ACP SDK, a model, its SDK, its key or the log is missing.
+    Exit code: 0 when the editor closed, 128 + n after signal n, 2 if the ACP SDK, a model, its SDK, its key
+    or the log is missing.
     """
     if find_spec("acp") is None:
         raise CallerError("tidings acp needs the ACP SDK: pip install 'tidings[acp]'")

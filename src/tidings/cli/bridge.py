@@ -14,7 +14,7 @@ import typer
 from tidings.bridge.served.peer import Read, Write
 from tidings.bridge.served.run import Settings
 from tidings.bridge.served.settings import MODEL_VARIABLE, open_settings
-from tidings.bridge.served.stdio import Stdio, private_stdio
+from tidings.bridge.served.stdio import Signals, Stdio, private_stdio
 from tidings.cli.lazy import command_app
 
 app = command_app()
@@ -43,8 +43,8 @@ LogAddress: TypeAlias = Annotated[
     typer.Option(
         "--log",
         metavar="ADDRESS",
-        help="Where sessions are kept: sqlite:///file.db or memory:. Default: sessions.db in the user's "
-        "data folder ($XDG_DATA_HOME/tidings, ~/.local/share/tidings).",
+        help="Where sessions are kept: a file, sqlite:///file.db or memory:. Default: sessions.db in the "
+        "user's data folder ($XDG_DATA_HOME/tidings, ~/.local/share/tidings).",
         show_default=False,
     ),
 ]
@@ -78,9 +78,10 @@ def bridge(
 
     One JSON-RPC message per line on stdin and stdout; logging goes to stderr. Sessions are made, loaded,
     prompted and reminded; text, tool calls and what becomes of reminders come back as they happen. It ends
-    when stdin does.
+    when stdin does, and in order when a signal asks for it.
 
-    Exit code: 0 when the host closed, 2 if a model, its SDK, its key or the log is missing.
+    Exit code: 0 when the host closed, 128 + n after signal n, 2 if a model, its SDK, its key or the log is
+    missing.
     """
     from tidings.bridge.served.plain import serve
 
@@ -89,12 +90,20 @@ def bridge(
 
 
 def serve_stdio(serve: Serve, settings: Settings) -> None:
-    """Serve whoever is at the other end of stdin and stdout, until it closes."""
+    """Serve whoever is at the other end of stdin and stdout, until it closes or a signal asks for the end.
+
+    Raises:
+        Exit: with 128 and the number of the signal.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="tidings: %(message)s")
 
-    async def run(source: int, sink: int) -> None:
+    async def run(source: int, sink: int) -> int | None:
         pipes = Stdio(source, sink)
+        signals = Signals(pipes.end)
         await serve(pipes.read, pipes.write, settings)
+        return signals.number
 
     with private_stdio() as (source, sink):
-        asyncio.run(run(source, sink))
+        stopped_by = asyncio.run(run(source, sink))
+    if stopped_by is not None:
+        raise typer.Exit(128 + stopped_by)

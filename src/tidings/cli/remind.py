@@ -1,12 +1,14 @@
-"""`tidings remind`: send one reminder to a running agent, through the socket of whatever serves it.
+"""`tidings remind`: send one reminder to running agents, through a socket of one of them or the hub.
 
-A destination takes a method and its parameters and gives the result; a socket is the one there is. What
-the other side checks is not checked here twice: its refusals are shown with their code.
+A destination takes the parameters and gives the result: the socket of whatever serves an agent, or the hub,
+which finds the sessions meant. What the other side checks is not checked here twice: its refusals are
+shown with their code.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,16 +17,20 @@ from typing import Annotated, TypeAlias
 import typer
 
 from tidings.bridge.door.call import call
-from tidings.bridge.door.place import find
+from tidings.bridge.door.failure import DoorError
+from tidings.bridge.door.place import VARIABLE, answers, find, runtime_folder
 from tidings.bridge.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, UNKNOWN_SESSION, RpcError
 from tidings.cli.lazy import BAD_NEWS, WRONG_QUESTION, command_app
 from tidings.core.reminder import Payload
 from tidings.diagnostics.visible import visible
 from tidings.errors import CallerError
+from tidings.hub.failure import HubError
+from tidings.hub.place import place_of
 
-Destination: TypeAlias = Callable[[str, Mapping[str, object]], Payload]
+Destination: TypeAlias = Callable[[Mapping[str, object]], Payload]
 
 METHOD = "session/inject_reminder"
+HUB_METHOD = "hub/remind"
 LONGEST_BODY = 256 * 1024
 """How many bytes are sent at most; the receiver cuts at what it allows a host, which is less."""
 
@@ -37,6 +43,8 @@ tidings remind "The build is red." --dedupe-key build --ttl 1
 make test 2>&1 | tail -20 | tidings remind - --tag tests
 
 tidings remind "Stop: the disk is full." --mode interrupt_immediate --session 01J9
+
+tidings remind "Staging is down until noon." --all --deliver-within 7200
 """
 
 app = command_app()
@@ -60,6 +68,21 @@ def remind(
     session: Annotated[
         str | None,
         typer.Option("--session", metavar="ID", help="The session. Default: the only one there is."),
+    ] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option("--workspace", metavar="PATH", help="All sessions that work there, through the hub."),
+    ] = None,
+    to_tag: Annotated[
+        str | None,
+        typer.Option("--to-tag", metavar="TAG", help="All sessions with this tag, through the hub."),
+    ] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="All sessions, through the hub.")] = False,
+    deliver_within: Annotated[
+        float | None,
+        typer.Option(
+            "--deliver-within", metavar="SECONDS", help="How long the hub tries. Default: 600 seconds."
+        ),
     ] = None,
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; repeat for more.")
@@ -89,9 +112,14 @@ def remind(
         bool, typer.Option("--json", help="Print the whole answer as one JSON object.")
     ] = False,
 ) -> None:
-    """Send a reminder to a running agent."""
+    """Send a reminder to a running agent.
+
+    Without an address it goes to the agent of this workspace, or to the hub when no agent has a socket of
+    its own.
+    """
+    to = address(session, workspace, to_tag, everyone)
+    send = destination(socket, to, deliver_within)
     options: Payload = {
-        "sessionId": session,
         "body": read_body(body, file),
         "tags": tag or None,
         "dedupeKey": dedupe_key,
@@ -103,21 +131,85 @@ def remind(
     }
     given = {name: value for name, value in options.items() if value is not None}
     try:
-        result = destination(socket)(METHOD, given)
+        result = send(given)
     except RpcError as error:
         typer.echo(f"tidings: {visible(refusal(error))}", err=True)
         raise typer.Exit(WRONG_QUESTION if error.code in _OURS_TO_MEND else BAD_NEWS) from None
     typer.echo(json.dumps(result) if as_json else accepted(result))
 
 
-def destination(socket: str | None) -> Destination:
-    """Where the reminder goes.
+def address(session: str | None, workspace: Path | None, to_tag: str | None, everyone: bool) -> Payload:
+    """Whom it is for, as the hub reads it; empty when nobody is named.
+
+    Raises:
+        CallerError: more than one is named.
+    """
+    place = None if workspace is None else os.path.abspath(workspace)
+    named = {"session": session, "workspace": place, "tag": to_tag, "all": everyone or None}
+    given: Payload = {name: value for name, value in named.items() if value is not None}
+    if len(given) > 1:
+        raise CallerError("give one of --session, --workspace, --to-tag and --all")
+    return given
+
+
+def destination(socket: str | None, to: Payload, within: float | None) -> Destination:
+    """Where the reminder goes: what only the hub can do goes there, else an agent's socket comes first.
+
+    Raises:
+        CallerError: a socket is named, and something that only the hub can do.
+        DoorError: no socket is named and there is not exactly one.
+    """
+    only_hub = bool(to.keys() - {"session"}) or within is not None
+    if only_hub and socket is not None:
+        raise CallerError(
+            "--socket names one agent; --workspace, --to-tag, --all and --deliver-within need the hub"
+        )
+    if only_hub or (socket is None and _hub_alone()):
+        return to_hub(to or {"workspace": os.getcwd()}, within)
+    return to_door(socket, to)
+
+
+def _hub_alone() -> bool:
+    """Whether a hub runs and no agent has a socket of its own."""
+    if os.environ.get(VARIABLE) or not place_of().answers:
+        return False
+    folder = runtime_folder()
+    doors = (os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".sock"))
+    return not any(map(answers, doors))
+
+
+def to_hub(to: Payload, within: float | None) -> Destination:
+    """The hub, which gives it to the sessions of that address."""
+    path = place_of().socket
+    envelope = {"to": to} if within is None else {"to": to, "deliverWithin": within}
+
+    def send(params: Mapping[str, object]) -> Payload:
+        try:
+            return call(path, HUB_METHOD, {**params, **envelope})
+        except DoorError as error:
+            raise HubError(f"no hub answers ({error}); start one with `tidings up`") from error
+
+    return send
+
+
+def to_door(socket: str | None, to: Payload) -> Destination:
+    """The socket of one agent.
 
     Raises:
         DoorError: no socket is named and there is not exactly one.
     """
     path = socket or find()
-    return lambda method, params: call(path, method, params)
+    about = {"sessionId": to["session"]} if to else {}
+
+    def send(params: Mapping[str, object]) -> Payload:
+        try:
+            return call(path, METHOD, {**about, **params})
+        except DoorError as error:
+            if socket or path != os.environ.get(VARIABLE):
+                raise
+            raise DoorError(f"{error} (the variable {VARIABLE} names it)") from error
+
+    return send
 
 
 def read_body(argument: str | None, file: Path | None) -> str:
@@ -159,4 +251,8 @@ def accepted(result: Payload) -> str:
     """One line for people."""
     count = result.get("dedupedCount")
     replaced = f", takes the place of {count}" if isinstance(count, int) and count else ""
-    return f"reminder {result.get('reminderId')}{replaced}"
+    sessions = result.get("sessions")
+    reached = ""
+    if isinstance(sessions, list):
+        reached = f" for {', '.join(map(str, sessions))}" if sessions else ", waits for a session to come"
+    return visible(f"reminder {result.get('reminderId')}{replaced}{reached}")

@@ -303,6 +303,25 @@ def test_a_cancelled_request_ends_its_prompt(tmp_path: Path) -> None:
     play(scene)
 
 
+def test_a_cancelled_request_leaves_the_prompts_beside_it_alone(tmp_path: Path) -> None:
+    async def scene() -> None:
+        model = HeldModel(["One.", "Three."])
+        async with Editor(settings(model)) as client:
+            await client.start(tmp_path)
+            first, second, third = (client.prompting(text) for text in "123")
+            await model.reached()
+            client.tell("$/cancel_request", requestId=second)
+            assert (await client.reply(second))["result"] == {"stopReason": "cancelled"}
+            model.release()
+            assert (await client.reply(first))["result"]["stopReason"] == "end_turn"
+            await model.reached()
+            model.release()
+            assert (await client.reply(third))["result"]["stopReason"] == "end_turn"
+            assert client.text() == "One.Three."
+
+    play(scene)
+
+
 def test_two_prompts_of_one_session_run_one_after_the_other(tmp_path: Path) -> None:
     async def scene() -> None:
         model = HeldModel(["One.", "Two."])

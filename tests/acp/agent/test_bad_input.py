@@ -36,7 +36,8 @@ BAD_LINES: list[tuple[str, bytes, int, object]] = [
     ("an unknown session", line("session/remind", {"sessionId": "x", "body": "b"}), -32002, 9),
     ("an unknown mode", line("session/remind", {"body": "b", "mode": "now"}), -32602, 9),
     ("an id that is a list", line("session/frobnicate", None, [9]), -32601, None),
-    ("half a character", line("session/remind", {"body": "\ud800"}), -32700, None),
+    ("a number that JSON has not", line("session/remind", {"ttlTurns": float("nan")}), -32700, 9),
+    ("bytes that are no text", b'{"id":9,"method":"session/remind","params":{"body":"\xff"}}', -32700, 9),
     ("a line without end", b'"' + b"x" * (LONGEST_LINE + 5) + b'"', -32600, None),
 ]
 
@@ -202,3 +203,19 @@ def test_a_reminder_satisfies_no_approval(tmp_path: Path) -> None:
 
     play(scene)
     assert not (Path(folder(tmp_path)) / "a.txt").exists()
+
+
+def test_of_a_mistake_of_ours_the_client_learns_only_the_kind(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: Path) -> list[td.Tool]:
+        raise ZeroDivisionError("s3cret")
+
+    async def scene() -> None:
+        async with Editor(settings(td.ScriptedModel([]), tools=broken)) as client:
+            await client.start(tmp_path)
+            answer = await client.reply(client.prompting("Go."))
+            assert answer["error"] == {"code": -32603, "message": "prompt failed: ZeroDivisionError"}
+
+    play(scene)
+    assert "s3cret" in caplog.text

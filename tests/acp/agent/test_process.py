@@ -131,7 +131,7 @@ def test_without_an_option_the_log_is_in_the_users_data_folder(tmp_path: Path) -
         ([], "no model: give --model anthropic/claude-opus-5, or set TIDINGS_MODEL"),
         (["--model", "anthropic/claude-opus-5"], "needs a key: set ANTHROPIC_API_KEY"),
         (["--model", "anthropik/claude"], "unknown model 'anthropik/claude'"),
-        (["--model", "openai-compatible/x"], "needs base_url"),
+        (["--model", "openai-compatible/x"], "needs --base-url"),
         (["--model", "scripted:done", "--system", "no-such-file"], "--system no-such-file cannot be read"),
         (["--model", "scripted:done", "--log", "nowhere:"], "log address is 'nowhere:'"),
     ],

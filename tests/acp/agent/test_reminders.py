@@ -321,10 +321,11 @@ def test_news_that_nobody_carries_is_bounded_and_its_loss_is_noted() -> None:
             for number in range(5):
                 outlet.reminder("s", {"sessionUpdate": "reminder_expired", "reminderId": str(number)})
             outlet.update("s", {"sessionUpdate": "agent_message_chunk"})
-            assert outlet.news("s") == ()
+            assert outlet.news("s") == {}
         (line,) = b"".join(heard).splitlines()
-        kept = json.loads(line)["params"]["update"]["_meta"]["harn"]["reminders"]
-        assert [one["reminderId"] for one in kept] == ["3", "4"]
+        harn = json.loads(line)["params"]["update"]["_meta"]["harn"]
+        assert [one["reminderId"] for one in harn["reminders"]] == ["3", "4"]
+        assert harn["remindersDropped"] == 3
         assert dropped == [("s", 3)]
 
     play(scene)

@@ -113,7 +113,8 @@ async def proxy(
     finally:
         if process.returncode is None:
             process.kill()
-        await process.wait()
+        async with asyncio.timeout(DEADLINE):
+            await process.communicate()
 
 
 def play(scene: Callable[[], Awaitable[None]]) -> None:

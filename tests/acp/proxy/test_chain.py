@@ -150,6 +150,15 @@ def test_an_editor_without_a_conductor_is_told_what_is_missing() -> None:
     assert conductor.send(method="session/cancel", params={}) == []
 
 
+def test_a_message_with_half_a_character_is_not_lost() -> None:
+    conductor = Conductor(DIALECTS[0])
+    conductor.greet()
+    prompt = {"sessionId": "s1", "prompt": [{"type": "text", "text": "half \ud83d"}]}
+    (sent,) = conductor.send(id=6, method="session/prompt", params=prompt)
+    assert sent["params"]["params"]["prompt"] == [{"type": "text", "text": "half \ufffd"}]
+    assert conductor.reports == []
+
+
 def test_a_line_that_is_no_message_is_dropped_and_reported() -> None:
     conductor = Conductor(DIALECTS[0])
     conductor.relay.from_editor.feed(b"garbage\n\n")

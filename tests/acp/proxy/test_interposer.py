@@ -615,7 +615,7 @@ def test_a_session_that_its_log_cannot_give_back_is_kept_in_memory_and_reported(
     log = MemoryLog()
     log.append("session.s1.transcript", "mailbox.queued", {"item": 5})
     script = Script(log).open("s1")
-    assert script.reports[0].startswith("session 's1' cannot be read from the log, memory must do: ")
+    assert script.reports[0].startswith("session 's1' cannot be kept in the log, memory must do: ")
     script.remind("x")
     assert script.turn() == [wrapped(from_editor("x"))]
 

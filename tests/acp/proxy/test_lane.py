@@ -101,10 +101,31 @@ def test_lines_of_our_own_never_fall_into_somebody_elses_line() -> None:
     assert bytes(out) == b"own 1\nhalf a line\n" + long + b"y\nown 2\nz\n" + long + b"\n"
 
 
-def test_what_has_no_newline_at_the_end_is_passed_on() -> None:
+def test_what_has_no_newline_at_the_end_is_shown_and_passed_on() -> None:
+    seen: list[bytes] = []
+    out = bytearray()
+    ours = lane(seen, out)
+    ours.feed(b"last!")
+    ours.end()
+    ours.end()
+    assert (seen, bytes(out)) == ([b"last!"], b"<last!")
+
+
+def test_after_the_end_our_lines_do_not_fall_into_a_line_that_was_never_finished() -> None:
     out = bytearray()
     ours = lane([], out)
-    ours.feed(b"last")
+    ours.feed(b"one\nhalf")
     ours.end()
+    ours.put(b"own 1\n")
+    ours.put(b"own 2\n")
+    assert bytes(out) == b"one\nhalf\nown 1\nown 2\n"
+
+
+def test_what_waited_for_the_end_of_an_overlong_line_is_sent_when_the_stream_ends_instead() -> None:
+    out = bytearray()
+    ours = lane([], out, longest=10)
+    ours.feed(b"x" * 20)
+    ours.put(b"own 1\n")
     ours.end()
-    assert bytes(out) == b"last"
+    ours.put(b"own 2\n")
+    assert bytes(out) == b"x" * 20 + b"\nown 1\nown 2\n"

@@ -143,6 +143,29 @@ def test_what_waited_outlives_kill_9_with_a_log(tmp_path: Path) -> None:
     assert [kind for kind in kinds if kind in ("queued", "fired")] == ["queued", "fired", "queued", "fired"]
 
 
+def test_a_session_that_another_process_keeps_in_the_log_is_kept_in_memory_and_reported(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        options = ("--no-socket", "--log", str(tmp_path / "log.db"))
+        async with proxy(fake(), *options, runtime=tmp_path) as first:
+            session = await first.open()
+            await first.ask("session/inject_reminder", {"sessionId": session, "body": "mine"})
+            async with proxy(fake(), *options, runtime=tmp_path) as second:
+                assert await second.open() == session
+                assert texts(await second.prompt(session)) == ["hello"]
+                code, errors = await second.end()
+            assert (code, errors) == (
+                0,
+                f"tidings: session {session!r} cannot be kept in the log, memory must do: "
+                f"session {session!r} is in use by another process; close it there first\n",
+            )
+            assert texts(await first.prompt(session)) == ["hello", wrapped(from_editor("mine"))]
+            assert await first.end() == (0, "")
+
+    play(scene)
+
+
 def test_a_reminder_under_way_when_we_were_killed_is_sent_again(tmp_path: Path) -> None:
     log = tmp_path / "reminders.db"
 
@@ -239,6 +262,21 @@ def test_an_editor_that_does_not_read_holds_the_agent_back_instead_of_filling_me
             assert 0 < written < 5_000_000
             assert len(await editor.process.stdout.read()) == written
             assert await editor.over() == (0, "")
+
+    play(scene)
+
+
+def test_an_editor_that_asks_and_does_not_read_is_given_up(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with proxy(fake(), "--no-socket", runtime=tmp_path, limit=2**20) as editor:
+            session = await editor.open()
+            for number in range(50):
+                remind = {"sessionId": session, "body": f"{number} " + "x" * 30_000}
+                await editor.ask("session/inject_reminder", remind)
+            for _ in range(200):
+                editor.send("session/pending_injections", {"sessionId": session})
+            told = "tidings: the editor does not read: 67108864 bytes wait; giving it up\n"
+            assert await editor.over() == (0, told)
 
     play(scene)
 

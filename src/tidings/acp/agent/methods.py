@@ -39,11 +39,10 @@ from pydantic import BaseModel
 from tidings.acp.agent.outlet import AcpOutlet
 from tidings.agent import port
 from tidings.bridge.handle import refusal
-from tidings.bridge.rpc import INVALID_PARAMS, RpcError
-from tidings.bridge.served.gate import MODES, find_mode
+from tidings.bridge.rpc import INTERNAL_ERROR
+from tidings.bridge.served.gate import MODES
 from tidings.bridge.served.session import ServedSession
 from tidings.bridge.served.sessions import Served
-from tidings.bridge.served.updates import mode_is
 from tidings.core.producers import shown
 from tidings.errors import TidingsError
 from tidings.version import __version__
@@ -55,7 +54,7 @@ _logger = logging.getLogger(__name__)
 
 
 def _told(method: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """`method`, with our errors in the SDK's form."""
+    """`method`, with our errors in the SDK's form; of a mistake of ours the client learns only the kind."""
 
     @wraps(method)
     async def told(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -64,6 +63,10 @@ def _told(method: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, 
         except TidingsError as error:
             refused = refusal(error)
             raise RequestError(refused.code, refused.message, refused.data) from error
+        except Exception as error:
+            _logger.exception("%s failed", method.__name__)
+            text = f"{method.__name__} failed: {type(error).__name__}"
+            raise RequestError(INTERNAL_ERROR, text) from error
 
     return told
 
@@ -139,20 +142,16 @@ class AgentMethods:
     @_told
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> SetSessionModeResponse:
         """Choose how tools are approved, also while a prompt runs."""
-        served, mode = self._served.get(session_id), find_mode(mode_id)
-        if mode is None:
-            known = ", ".join(each.id for each in MODES)
-            text = f"`modeId` must be one of {known}; got {shown(mode_id)}"
-            raise RpcError(INVALID_PARAMS, text, {"field": "modeId"})
-        served.gate.mode = mode
-        self._outlet.update(session_id, mode_is(mode.id))
+        self._served.get(session_id).set_mode(mode_id)
         return SetSessionModeResponse()
 
     @_told
-    async def prompt(self, session_id: str, prompt: Sequence[BaseModel], **_: Any) -> PromptResponse:
-        """Work on what the user said."""
+    async def prompt(
+        self, session_id: str, prompt: Sequence[BaseModel], request_id: object = None, **_: Any
+    ) -> PromptResponse:
+        """Work on what the user said; the transport tells which request it came with."""
         blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in prompt]
-        ended = await self._served.prompt(session_id, blocks)
+        ended = await self._served.prompt(session_id, blocks, request_id)
         reason = PromptResponse.model_validate({"stopReason": ended.stop_reason}).stop_reason
         return PromptResponse(stop_reason=reason, usage=_usage(ended.usage))
 

@@ -8,15 +8,14 @@ when a prompt ends comes with its answer: strict clients choke on updates that t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from tidings.bridge.rpc import INTERNAL_ERROR, RpcError
-from tidings.bridge.served.peer import Peer, PeerGoneError
+from tidings.bridge.served.peer import Peer
 from tidings.bridge.updates import carried
 from tidings.core.reminder import Payload
 
 WAITING = 1_000
-"""How much news of a session's reminders waits for an update; beyond it the oldest is lost, and noted."""
+"""How much news of a session's reminders waits for an update; beyond it the oldest is lost, and counted."""
 
 
 class AcpOutlet:
@@ -49,12 +48,14 @@ class AcpOutlet:
             waiting.popleft()
             self._lost[session_id] = self._lost.get(session_id, 0) + 1
 
-    def news(self, session_id: str) -> Sequence[Payload]:
-        """What waits for an update of this session; it waits no longer."""
-        lost = self._lost.pop(session_id, 0)
-        if lost:
-            self.dropped(session_id, lost)
-        return tuple(self._waiting.pop(session_id, ()))
+    def news(self, session_id: str) -> Payload:
+        """What waits for an update of this session, for its `_meta.harn`; it waits no longer."""
+        waiting, lost = self._waiting.pop(session_id, ()), self._lost.pop(session_id, 0)
+        told = carried(tuple(waiting)) if waiting else {}
+        if not lost:
+            return told
+        self.dropped(session_id, lost)
+        return {**told, "remindersDropped": lost}
 
     async def ask(self, method: str, params: Payload) -> object:
         """Ask the client.
@@ -62,18 +63,15 @@ class AcpOutlet:
         Raises:
             RpcError: its error, or that it is gone.
         """
-        try:
-            return await self._peer.ask(method, params)
-        except PeerGoneError as error:
-            raise RpcError(INTERNAL_ERROR, str(error)) from error
+        return await self._peer.ask(method, params)
 
 
-def with_news(holder: Payload, news: Sequence[Payload]) -> Payload:
-    """`holder` with `news` under `_meta.harn`: a list, and by itself when it is one thing only."""
+def with_news(holder: Payload, news: Payload) -> Payload:
+    """`holder` with `news` under `_meta.harn`, beside what stands there."""
     if not news:
         return holder
     meta = _object(holder.get("_meta"))
-    return {**holder, "_meta": {**meta, "harn": {**_object(meta.get("harn")), **carried(news)}}}
+    return {**holder, "_meta": {**meta, "harn": {**_object(meta.get("harn")), **news}}}
 
 
 def _object(value: object) -> Mapping[str, object]:

@@ -8,9 +8,9 @@ repeats.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from tidings.acp.agent.outlet import AcpOutlet, with_news
@@ -43,8 +43,7 @@ class ReminderTransport:
         """The next message for the SDK; None when the client is gone and all work has ended."""
         while (call := await self._peer.receive()) is not None:
             if call.method in METHODS:
-                await asyncio.sleep(0)  # what the SDK was given before begins first
-                self._remind(call)
+                self._peer.reply(call, partial(handle.answer, call, self._served, self._origin))
             elif call.method == "$/cancel_request":
                 self._cancel_request(call)
             elif call.wants_reply or call.method == "session/cancel":
@@ -69,24 +68,15 @@ class ReminderTransport:
     async def close(self) -> None:
         """Nothing to do: whoever made the peer closes it."""
 
-    def _remind(self, call: Call) -> None:
-        try:
-            result = handle.answer(call, self._served, self._origin)
-        except RpcError as error:
-            self._peer.refuse(call.id, error)
-            return
-        if call.wants_reply:
-            self._peer.answer(call.id, result)
-
     def _cancel_request(self, call: Call) -> None:
-        """A prompt that is not wanted any more ends as `session/cancel` would end it."""
+        """A prompt that is not wanted any more ends, those beside it do not."""
         wanted = call.params.get("requestId")
         asked = self._peer.opened(wanted) if isinstance(wanted, (str, int)) else None
         if asked is None or asked.method != "session/prompt":
             return
         session = self._served.find(str(asked.params.get("sessionId")))
         if session is not None:
-            session.cancel()
+            session.cancel_one(asked.id)
 
     def _look(self, call: Call) -> None:
         """Learn from `initialize` who the client is and what it can take."""
@@ -110,7 +100,10 @@ class ReminderTransport:
 
 
 def _for_sdk(call: Call) -> dict[str, Any]:
+    """The call without its `_meta`, whose members the SDK hands to the method: ours names the request."""
     params = {name: value for name, value in call.params.items() if name != "_meta"}
+    if call.method == "session/prompt":
+        params["_meta"] = {"request_id": call.id}
     message: dict[str, Any] = {"jsonrpc": "2.0", "method": call.method, "params": params}
     return {**message, "id": call.id} if call.wants_reply else message
 

@@ -66,6 +66,9 @@ class Chain:
         """What goes back to the conductor for one line of it."""
         head = head_of(line)
         if head is None:
+            line = rpc.mended(line)
+            head = head_of(line)
+        if head is None:
             if line.strip():
                 self._report("a line of the conductor is no message and was dropped")
             return b""

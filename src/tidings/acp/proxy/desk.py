@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from tidings.acp.proxy.block import BLOCK_LIMIT, Composed, compose
-from tidings.acp.proxy.compaction import compacted
+from tidings.acp.proxy.compaction import Forgotten, compacted, outgrown
 from tidings.acp.proxy.lowering import lowered
 from tidings.agent import store
 from tidings.agent.session import Reminded, Session
@@ -35,6 +35,10 @@ from tidings.shell.ids import new_id
 
 if TYPE_CHECKING:
     from tidings.log.port import EventLog
+
+
+STANDING = 1_000
+"""How many delivered reminders are kept track of; beyond it the older half is let go."""
 
 
 class Result(Protocol):
@@ -190,6 +194,8 @@ class Desk:
                 kept = archive(self.session.transcript, item.what, new_id())
                 self.session.keep(kept.transcript)
                 self.session.note((), kept.changes)
+            if too_many := outgrown(self.session.transcript, frozenset(self._under_way), STANDING):
+                self._forget(too_many)
 
     def steered(self, turn: int, sent: Composed) -> None:
         """The agent took `sent` into the running prompt `turn`."""
@@ -211,9 +217,11 @@ class Desk:
     def compacted(self) -> None:
         """The agent shortened its history: what it may have forgotten ends, or goes out again."""
         with self.session.step():
-            result = compacted(self.session.transcript, frozenset(self._under_way))
-            self._keep_whole(result.transcript)
-            self._note(result.records)
+            self._forget(compacted(self.session.transcript, frozenset(self._under_way)))
+
+    def _forget(self, result: Forgotten) -> None:
+        self._keep_whole(result.transcript)
+        self._note(result.records)
 
     def _fire(self, turn: int, sent: Composed | None, beside: Iterable[Slot] = ()) -> None:
         given = sent or Composed("", ())

@@ -43,6 +43,15 @@ def concerns_us(line: bytes) -> bool:
     return b"system-reminder" in line or b"compaction_" in line or b"\\u00" in line
 
 
+def mending(look: Callable[[bytes], bytes], line: bytes) -> bytes:
+    """What `look` gives for a line that can be read once it is mended; the line itself if it is left."""
+    better = rpc.mended(line)
+    if better == line or head_of(better) is None:
+        return line
+    given = look(better)
+    return line if given == better else given
+
+
 class Awaited:
     """A request of the editor that the agent has not answered yet."""
 
@@ -84,7 +93,9 @@ class Interposer:
     def from_editor(self, line: bytes) -> bytes:
         """What goes to the agent for a line of the editor."""
         head = head_of(line)
-        if head is None or not isinstance(head.method, str):
+        if head is None:
+            return mending(self.from_editor, line)
+        if not isinstance(head.method, str) or (head.has_id and head.key in self.awaiting):
             return line
         if METHODS.get(head.method, "inject") != "inject" and not self.aside:
             self._claim(head, line)
@@ -161,7 +172,7 @@ class Interposer:
         """What goes to the editor for a line of the agent."""
         head = head_of(line)
         if head is None:
-            return line
+            return mending(self.from_agent, line)
         if head.method == "session/update":
             return self._updated(head, line) if self.wants_ride() or concerns_us(line) else line
         if head.method is not UNSET or not head.has_id:

@@ -37,11 +37,12 @@ class Lane:
         self._size = 0
         self._passing = False
         self._held: list[bytes] = []
+        self._unfinished = False
 
     def feed(self, chunk: bytes) -> None:
         """Take in what arrived."""
         if self._passing:
-            chunk = self._pass_on(chunk)
+            chunk = self._finish_passing(chunk)
         cut = chunk.rfind(b"\n") + 1
         if cut:
             whole = chunk[:cut]
@@ -60,13 +61,19 @@ class Lane:
         if self._passing:
             self._held.append(lines)
         else:
-            self._sink(lines)
+            self._sink(b"\n" + lines if self._unfinished else lines)
+            self._unfinished = False
 
     def end(self) -> None:
-        """The stream ended: what has no newline goes on as it is."""
-        if self._rest:
-            self._sink(b"".join(self._rest))
-        self._rest, self._size = [], 0
+        """The stream ended: its last line counts, and what is put now does not fall into it."""
+        rest, held = b"".join(self._rest), b"".join(self._held)
+        last = self._look(rest) if rest and self._matters(rest) else rest
+        cut_off = self._passing and self._drop is None
+        self._rest, self._size, self._passing, self._held = [], 0, False, []
+        if last:
+            self._sink(last)
+        self._unfinished = cut_off or (not last.endswith(b"\n") if last else self._unfinished)
+        self.put(held)
 
     def _shown(self, whole: bytes) -> bytes:
         lines = whole.split(b"\n")
@@ -76,24 +83,23 @@ class Lane:
         self._rest.append(part)
         self._size += len(part)
         if self._size > self._longest:
-            self._overlong(b"".join(self._rest))
+            self._pass(b"".join(self._rest))
             if self._drop is not None:
                 self._drop()
             self._rest, self._size, self._passing = [], 0, True
 
-    def _overlong(self, part: bytes) -> None:
+    def _pass(self, part: bytes) -> None:
         if self._drop is None:
             self._sink(part)
 
-    def _pass_on(self, chunk: bytes) -> bytes:
+    def _finish_passing(self, chunk: bytes) -> bytes:
         """The rest of an overlong line goes on; gives what follows it."""
         end = chunk.find(b"\n") + 1
         if not end:
-            self._overlong(chunk)
+            self._pass(chunk)
             return b""
-        self._overlong(chunk[:end])
+        self._pass(chunk[:end])
         self._passing = False
-        for lines in self._held:
-            self._sink(lines)
-        self._held = []
+        held, self._held = self._held, []
+        self.put(b"".join(held))
         return chunk[end:]

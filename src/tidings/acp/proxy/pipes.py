@@ -14,6 +14,9 @@ from collections.abc import Callable
 FLUSH_SECONDS = 5.0
 """How long the editor may take to read what is left for it at the end."""
 
+UNREAD = 64 * 1024 * 1024
+"""Bytes that may wait for an editor that does not read; the agent is held back long before."""
+
 _CHUNK = 256 * 1024
 _INPUT, _OUTPUT = 0, 1
 
@@ -36,10 +39,14 @@ class Pauses:
 
 
 class Editor:
-    """Standard input and output. `left` is called when the editor closes either."""
+    """Standard input and output. `left` is called when the editor closes either, or was given up."""
 
-    def __init__(self, left: Callable[[], None]) -> None:
+    def __init__(
+        self, left: Callable[[], None], report: Callable[[str], None], unread: int = UNREAD
+    ) -> None:
         self._left = left
+        self._report = report
+        self._unread = unread
         self._input: asyncio.ReadTransport | None = None
         self._reading: asyncio.Task[None] | None = None
         self._output: asyncio.WriteTransport | None = None
@@ -79,6 +86,9 @@ class Editor:
                 rest = rest[os.write(_OUTPUT, rest) :]
         elif self._output is not None and not self._output.is_closing():
             self._output.write(data)
+            if self._output.get_write_buffer_size() > self._unread:
+                self._report(f"the editor does not read: {self._unread} bytes wait; giving it up")
+                self._output.abort()
 
     async def flush(self) -> None:
         """Wait until all is written, but not forever."""

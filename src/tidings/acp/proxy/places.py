@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tidings.acp.proxy.block import Composed
     from tidings.acp.proxy.desk import Desk
     from tidings.acp.proxy.message import Id
+    from tidings.bridge.claims import Claims
     from tidings.bridge.rpc import RpcError
     from tidings.core.seams import Mode
     from tidings.log.port import EventLog
@@ -75,6 +76,7 @@ class Places:
         self._log = log
         self._report = report
         self._known: dict[str, Place] = {}
+        self._claims: Claims | None = None
 
     def learn(self, session_id: str, *, fresh: bool | None = None) -> Place:
         """Know this session from now on; `fresh` is None for one that no answer has named yet."""
@@ -94,6 +96,8 @@ class Places:
     def forget(self, session_id: str) -> None:
         """The session was closed."""
         self._known.pop(session_id, None)
+        if self._claims is not None:
+            self._claims.release(session_id)
 
     def ids(self) -> list[str]:
         """The ids of all known sessions."""
@@ -120,10 +124,19 @@ class Places:
         from tidings.acp.proxy.desk import Desk  # only a reminder pays for loading it
 
         try:
+            self._claim(place.id)
             return Desk(place.id, tell=place.outbox.add, modes=self.modes, log=self._log)
         except TidingsError as error:
-            self._report(f"session {place.id!r} cannot be read from the log, memory must do: {error}")
+            self._report(f"session {place.id!r} cannot be kept in the log, memory must do: {error}")
             return Desk(place.id, tell=place.outbox.add, modes=self.modes)
+
+    def _claim(self, session_id: str) -> None:
+        if self._log is None:
+            return
+        from tidings.bridge.claims import claims_on  # only a log pays for loading it
+
+        self._claims = self._claims or claims_on(self._log)
+        self._claims.take(session_id)
 
     def find(self, session_id: str) -> Desk | None:
         """The desk of this session, if it is known."""

@@ -45,11 +45,9 @@ def run(options: Options) -> int:
 def _open_log(address: str | None) -> EventLog | None:
     if address is None:
         return None
-    from pathlib import Path
+    from tidings.bridge.log_option import open_named  # only a log pays for loading it
 
-    from tidings.log.open import open_log  # only a log pays for loading it
-
-    return open_log(address if address == "memory:" or "://" in address else Path(address))
+    return open_named(address)
 
 
 async def _play(options: Options, log: EventLog | None) -> int:
@@ -66,7 +64,7 @@ class _Stage:
         self._over = asyncio.Event()
         self._signal: int | None = None
         self._failure: BaseException | None = None
-        self._editor = Editor(self._over.set)
+        self._editor = Editor(self._over.set, self._report)
         self._to_agent = Pauses()
         self._child = Child(self._to_agent, self._over.set) if options.command else None
         self._relay: Relay | ChainRelay
@@ -78,6 +76,10 @@ class _Stage:
 
     async def play(self) -> int:
         """Everything, from the first byte to the last."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._broke)
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._stopped, number)
         door = await self._open_door()
         try:
             code = await self._between(None if door is None else door.path)
@@ -113,10 +115,6 @@ class _Stage:
         print(f"tidings: {text}", file=sys.stderr, flush=True)
 
     async def _between(self, door: str | None) -> int:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._broke)
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, self._stopped, number)
         to_editor = Pauses()
         try:
             await self._editor.open_output(to_editor)

@@ -105,13 +105,28 @@ def _nearest(doors: list[str]) -> list[str]:
 
 def answers(path: str) -> bool:
     """Whether somebody listens at `path`."""
+    try:
+        _knock(path)
+    except OSError:
+        return False
+    return True
+
+
+def is_abandoned(path: str) -> bool:
+    """Whether the socket at `path` is one that nobody listens at; a busy or forbidden one is not."""
+    try:
+        _knock(path)
+    except (ConnectionRefusedError, FileNotFoundError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _knock(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as knocker:
         knocker.settimeout(_KNOCK_SECONDS)
-        try:
-            knocker.connect(path)
-        except OSError:
-            return False
-    return True
+        knocker.connect(path)
 
 
 def _is_left_over(name: str) -> bool:

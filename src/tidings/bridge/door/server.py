@@ -2,7 +2,7 @@
 
 Each connection is served line by line, in order. Only the owner may connect; connections, lines and waits
 are bounded, and bad input gets an error while the connection lives on. What a call does is the business
-of `handle`, a coroutine. The other side is `door_call`.
+of `handle`, a coroutine. The other side is `call`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidings.bridge.door.place import answers, door_error
+from tidings.bridge.door.place import door_error, is_abandoned
 
 if TYPE_CHECKING:
     from tidings.bridge.rpc import Call
@@ -160,6 +160,12 @@ def _make_way(path: str) -> None:
         return
     if not stat.S_ISSOCK(found.st_mode):
         raise door_error()(f"{path!r} is not a socket; give another path, or remove it")
-    if answers(path):
+    if not is_abandoned(path):
         raise door_error()(f"somebody listens at {path!r} already; give another path")
-    os.unlink(path)
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        text = f"the socket left at {path!r} cannot be removed: {error.strerror}; give another path"
+        raise door_error()(text) from error

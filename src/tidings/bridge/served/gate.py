@@ -69,13 +69,25 @@ AskHost: TypeAlias = Callable[[ToolCall, list[Payload]], Awaitable[object]]
 
 
 class ServedGate(Gate):
-    """The gate of one session; its mode may change while a call waits for nobody yet."""
+    """The gate of one session; its mode may change while a call waits for nobody yet.
 
-    def __init__(self, ask_host: AskHost, *, deadline: float = ASK_DEADLINE) -> None:
+    `for_good` are the rules of earlier answers, `keep` hears of every new one.
+    """
+
+    def __init__(
+        self,
+        ask_host: AskHost,
+        *,
+        mode: Mode = DEFAULT_MODE,
+        for_good: tuple[Rule, ...] = (),
+        keep: Callable[[Rule], None] = lambda _: None,
+        deadline: float = ASK_DEADLINE,
+    ) -> None:
         super().__init__(ask=self._asked_host, deadline=deadline)
-        self.mode = DEFAULT_MODE
+        self.mode = mode
         self._ask_host = ask_host
-        self._for_good: tuple[Rule, ...] = ()
+        self._for_good = for_good[:REMEMBERED]
+        self._keep = keep
 
     def settled(self, request: Request) -> Verdict | None:
         """The verdict that needs nobody: what the user said for good, then the mode."""
@@ -97,6 +109,7 @@ class ServedGate(Gate):
     def _remember(self, action: Action, call: ToolCall) -> None:
         rule = Rule(action, call.name, _same(call), "" if action == "allow" else "the user said never")
         self._for_good = (rule, *self._for_good)[:REMEMBERED]
+        self._keep(rule)
 
 
 def options_for(call: ToolCall) -> list[Payload]:

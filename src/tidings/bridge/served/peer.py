@@ -20,7 +20,6 @@ from tidings.bridge import rpc
 from tidings.bridge.rpc import Call, Id, Malformed, Reply, RpcError
 from tidings.core.producers import shown
 from tidings.core.reminder import Payload
-from tidings.errors import TidingsError
 
 UNREAD = 64 * 1024 * 1024
 """Bytes that may wait for a peer that does not read; one more and the connection is over."""
@@ -35,8 +34,11 @@ Write: TypeAlias = Callable[[bytes], Awaitable[None]]
 _logger = logging.getLogger(__name__)
 
 
-class PeerGoneError(TidingsError):
+class PeerGoneError(RpcError):
     """The peer closed the connection, or does not read any more."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(rpc.INTERNAL_ERROR, message)
 
 
 class Lines:
@@ -113,6 +115,7 @@ class Peer:
         while (line := await self._lines.next()) is not None:
             match rpc.read(line):
                 case Call() as call if self._admitted(call):
+                    await asyncio.sleep(0)  # what was asked before begins first
                     return call
                 case Reply() as reply:
                     self._replied(reply)
@@ -150,6 +153,16 @@ class Peer:
         self._closed(number)
         self._post(rpc.error_line(number, error))
 
+    def reply(self, call: Call, work: Callable[[], object]) -> None:
+        """Answer `call` with what `work` gives, or with the `RpcError` that it raises."""
+        try:
+            result = work()
+        except RpcError as error:
+            self.refuse(call.id, error)
+            return
+        if call.wants_reply:
+            self.answer(call.id, result)
+
     def notify(self, method: str, params: Mapping[str, object]) -> None:
         """Tell the peer something that it does not answer."""
         self._post(rpc.call_line(method, params))
@@ -158,8 +171,7 @@ class Peer:
         """Ask the peer; whoever cancels the wait drops the answer.
 
         Raises:
-            RpcError: the peer's error.
-            PeerGoneError: it went away.
+            RpcError: the peer's error; `PeerGoneError` when it went away.
         """
         number = f"tidings-{next(self._numbers)}"
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()

@@ -23,12 +23,11 @@ from tidings.bridge.rpc import (
     Call,
     RpcError,
 )
-from tidings.bridge.served.gate import MODES, find_mode
-from tidings.bridge.served.peer import Peer, PeerGoneError, Read, Write
+from tidings.bridge.served.gate import MODES
+from tidings.bridge.served.peer import Peer, Read, Write
 from tidings.bridge.served.run import Ended, Settings
 from tidings.bridge.served.session import ServedSession
 from tidings.bridge.served.sessions import Served
-from tidings.bridge.served.updates import mode_is
 from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.errors import TidingsError
@@ -61,10 +60,7 @@ class PlainOutlet:
         Raises:
             RpcError: its error, or that it is gone.
         """
-        try:
-            return await self._peer.ask(method, params)
-        except PeerGoneError as error:
-            raise RpcError(INTERNAL_ERROR, str(error)) from error
+        return await self._peer.ask(method, params)
 
 
 class Plain:
@@ -105,13 +101,7 @@ class Plain:
             task.cancel()
 
     async def _remind(self, call: Call) -> None:
-        try:
-            result = handle.answer(call, self._served, self._origin)
-        except RpcError as error:
-            self._peer.refuse(call.id, error)
-            return
-        if call.wants_reply:
-            self._peer.answer(call.id, result)
+        self._peer.reply(call, lambda: handle.answer(call, self._served, self._origin))
 
     async def _work(self, call: Call) -> None:
         handler = self._methods.get(call.method)
@@ -134,7 +124,7 @@ class Plain:
         if call.wants_reply:
             self._peer.refuse(call.id, error)
         elif call.method in self._methods or call.method in METHODS:
-            self._served.rejected(None, call.method, error)
+            self._served.rejected(handle.named(call), call.method, error)
 
     async def _initialize(self, params: Payload) -> Payload:
         info = params.get("clientInfo")
@@ -174,13 +164,7 @@ class Plain:
         return {"cancelled": self._meant(params).cancel()}
 
     async def _set_mode(self, params: Payload) -> Payload:
-        served, mode = self._meant(params), find_mode(params.get("modeId"))
-        if mode is None:
-            known = ", ".join(each.id for each in MODES)
-            text = f"`modeId` must be one of {known}; got {shown(params.get('modeId'))}"
-            raise RpcError(INVALID_PARAMS, text, {"field": "modeId"})
-        served.gate.mode = mode
-        self._outlet.update(served.id, mode_is(mode.id))
+        self._meant(params).set_mode(params.get("modeId"))
         return {}
 
     def _meant(self, params: Payload) -> ServedSession:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from tidings.agent.happenings import ReminderSettings
-from tidings.agent.loop import agent_loop
+from tidings.agent.loop import agent_loop, project_recall
 from tidings.agent.models.forms import Block
 from tidings.agent.port import Answer, Model, ToolSpec, Usage
 from tidings.agent.providers.facts import Recall
@@ -26,7 +27,6 @@ from tidings.core.mailbox import UserMessage
 from tidings.core.messages import Message
 from tidings.core.reminder import Payload
 from tidings.log.port import EventLog
-from tidings.recall.default import recall_facts
 from tidings.rendering.route import Route
 
 SYSTEM = (
@@ -168,22 +168,7 @@ def _ended(result: LoopResult, usage: Usage, model: Heeded) -> Ended:
 def recall_in(here: Path) -> Recall:
     """What `project_facts` asks: the facts of the project in `here`, or in the root that is configured."""
 
-    def recall(
-        query: str,
-        *,
-        namespace: str,
-        max_facts: int,
-        min_confidence: float,
-        kind_filter: Sequence[str] | None,
-        root: str | None = None,
-    ) -> object:
-        return recall_facts(
-            query,
-            namespace=namespace,
-            max_facts=max_facts,
-            min_confidence=min_confidence,
-            kind_filter=kind_filter or (),
-            root=here if root is None else here / root,
-        )
+    def recall(query: str, *, root: str | None = None, **options: Any) -> object:
+        return project_recall(query, root=str(here if root is None else here / root), **options)
 
     return recall

@@ -18,7 +18,8 @@ from tidings.agent.tools.folder import Folder
 from tidings.agent.tools.tool import Tool
 from tidings.bridge.rpc import INVALID_PARAMS, RpcError
 from tidings.bridge.served import updates as shapes
-from tidings.bridge.served.gate import ServedGate
+from tidings.bridge.served.decisions import Decisions
+from tidings.bridge.served.gate import MODES, ServedGate, find_mode
 from tidings.bridge.served.observer import Observer
 from tidings.bridge.served.prompt import neutral
 from tidings.bridge.served.run import Asked, Ended, Settings, run_prompt
@@ -59,7 +60,11 @@ class ServedSession:
     def __init__(self, session: Session, folder: Folder, settings: Settings, outlet: Outlet) -> None:
         self.session = session
         self.folder = folder
-        self.gate = ServedGate(self._ask_host)
+        self._decisions = Decisions(settings.log, session.id)
+        decided = self._decisions.read()
+        self.gate = ServedGate(
+            self._ask_host, mode=decided.mode, for_good=decided.rules, keep=self._decisions.answered
+        )
         self._settings = settings
         self._outlet = outlet
         self._open_calls: set[str] = set()
@@ -127,17 +132,36 @@ class ServedSession:
         self.folder = folder
         self.session.anchor = str(folder.root)
 
-    def prompt(self, words: str | list[Block]) -> asyncio.Future[Ended]:
+    def set_mode(self, mode_id: object) -> None:
+        """Choose how tools are approved, also while a prompt runs; it holds until another is chosen.
+
+        Raises:
+            RpcError: no such mode.
+        """
+        mode = find_mode(mode_id)
+        if mode is None:
+            known = ", ".join(each.id for each in MODES)
+            text = f"`modeId` must be one of {known}; got {shown(mode_id)}"
+            raise RpcError(INVALID_PARAMS, text, {"field": "modeId"})
+        self.gate.mode = mode
+        self._decisions.chosen(mode)
+        self._outlet.update(self.id, shapes.mode_is(mode.id))
+
+    def prompt(self, words: str | list[Block], mark: object = None) -> asyncio.Future[Ended]:
         """Work on the user's words, in their neutral form, after the prompts before.
 
         Raises:
             RpcError: too many prompts wait.
         """
-        return self._turns.submit(Asked(words))
+        return self._turns.submit(Asked(words), mark)
 
     def cancel(self) -> bool:
         """End what runs and what waits; gives whether there was anything."""
         return self._turns.cancel()
+
+    def cancel_one(self, mark: object) -> None:
+        """End only the prompt that came with this mark."""
+        self._turns.cancel_one(mark)
 
     async def close(self) -> None:
         """End everything; what was accepted and not delivered stays in the log."""
@@ -152,7 +176,7 @@ class ServedSession:
 
     def history(self) -> Sequence[Payload]:
         """The conversation so far as updates."""
-        return list(shapes.history(self.session.transcript.messages, self.root))
+        return list(shapes.history(self.session.transcript.messages, self.root, running=self.busy))
 
     def reminder(self, update: Payload) -> None:
         """Pass a reminder's news on."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tidings.agent.session import Session
 from tidings.agent.tools.folder import Folder
+from tidings.bridge.claims import claims_on
 from tidings.bridge.rpc import INVALID_PARAMS, SERVER_BUSY, UNKNOWN_SESSION, RpcError
 from tidings.bridge.served.index import Index, Listed
 from tidings.bridge.served.prompt import headline, neutral
@@ -20,6 +21,7 @@ from tidings.core.producers import shown
 from tidings.core.records import LIFECYCLE_TOPIC, warning
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
+from tidings.shell.ids import new_id
 from tidings.shell.journal import Journal
 
 MOST = 256
@@ -34,6 +36,7 @@ class Served:
         self._outlet = outlet
         self._index = Index(settings.log)
         self._journal = Journal(settings.log)
+        self._claims = claims_on(settings.log)
         self._open: dict[str, ServedSession] = {}
 
     def new(self, cwd: object) -> ServedSession:
@@ -48,7 +51,7 @@ class Served:
         """A session that the log knows, where it was; `cwd` None keeps its folder.
 
         Raises:
-            RpcError: nobody knows it, or as for `new`.
+            RpcError: nobody knows it, another process serves it, or as for `new`.
         """
         if session_id in self._open and cwd is None:
             return self._open[session_id]
@@ -66,9 +69,16 @@ class Served:
     def _serve(self, session_id: str | None, folder: Folder) -> ServedSession:
         if len(self._open) >= MOST:
             raise RpcError(SERVER_BUSY, f"{MOST} sessions are open already; close one with session/close")
-        session = Session(session_id, anchor=str(folder.root), log=self._settings.log)
-        served = self._open[session.id] = ServedSession(session, folder, self._settings, self._outlet)
-        self._index.opened(session.id, served.root)
+        name = session_id or new_id()
+        self._claims.take(name)
+        try:
+            session = Session(name, anchor=str(folder.root), log=self._settings.log)
+            served = ServedSession(session, folder, self._settings, self._outlet)
+        except BaseException:
+            self._claims.release(name)
+            raise
+        self._open[name] = served
+        self._index.opened(name, served.root)
         return served
 
     def page(self, cwd: str | None = None, cursor: str | None = None) -> tuple[list[Listed], str | None]:
@@ -90,7 +100,7 @@ class Served:
             raise unknown(session_id)
         return found
 
-    async def prompt(self, session_id: str, content: object) -> Ended:
+    async def prompt(self, session_id: str, content: object, mark: object = None) -> Ended:
         """Work on the user's words; queued behind the prompts before them.
 
         Raises:
@@ -98,7 +108,7 @@ class Served:
         """
         served = self.get(session_id)
         words = neutral(content)
-        ending = served.prompt(words)
+        ending = served.prompt(words, mark)
         self._index.used(session_id, headline(words))
         return await ending
 
@@ -111,12 +121,15 @@ class Served:
         served = self.get(session_id)
         del self._open[session_id]
         await served.close()
+        if session_id not in self._open:
+            self._claims.release(session_id)
 
     async def shutdown(self) -> None:
         """End all work because the connection is over."""
         ending = [served.close() for served in self._open.values()]
         self._open = {}
         await asyncio.gather(*ending)
+        self._claims.close()
 
     def find(self, session_id: str) -> ServedSession | None:
         """The open session of this id."""

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from tidings.agent.models.choose import model as choose_model
 from tidings.agent.port import Model
+from tidings.bridge.log_option import open_named
 from tidings.bridge.served.run import SYSTEM, Settings
 from tidings.errors import CallerError, LogUnavailableError
 from tidings.log.open import open_log
+from tidings.log.port import EventLog
 
 MODEL_VARIABLE = "TIDINGS_MODEL"
 
@@ -42,7 +44,7 @@ def open_settings(
     """
     chosen = ready_model(model, base_url, os.environ)
     text = SYSTEM if system is None else _text_of(system)
-    with open_log(_address(log)) as opened:
+    with _open_default() if log is None else open_named(log) as opened:
         yield Settings(model=chosen, log=opened, system=text)
 
 
@@ -55,6 +57,8 @@ def ready_model(name: str | None, base_url: str | None, environment: Mapping[str
     wanted = name or environment.get(MODEL_VARIABLE, "").strip()
     if not wanted:
         raise CallerError(f"no model: give --model anthropic/claude-opus-5, or set {MODEL_VARIABLE}")
+    if wanted.startswith("openai-compatible/") and not base_url:
+        raise CallerError(f"{wanted} needs --base-url, the server's address, such as http://host:8000/v1")
     options = {"base_url": base_url} if base_url else {}
     chosen = choose_model(wanted, **options)
     module, extra, keys = NEEDS.get(wanted.partition("/")[0], ("", "", ()))
@@ -72,16 +76,14 @@ def data_folder(environment: Mapping[str, str]) -> Path:
     return home / "tidings"
 
 
-def _address(log: str | None) -> str | Path:
-    if log is not None:
-        return log
+def _open_default() -> EventLog:
     folder = data_folder(os.environ)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         text = f"the folder {folder} for the log cannot be made: {error.strerror}; give --log"
         raise LogUnavailableError(text) from error
-    return folder / "sessions.db"
+    return open_log(folder / "sessions.db")
 
 
 def _installed(module: str) -> bool:

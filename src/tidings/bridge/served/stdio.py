@@ -11,14 +11,17 @@ import asyncio
 import contextlib
 import os
 import queue
+import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from typing import TypeAlias
 
 CHUNK = 1 << 16
 CHUNKS = 4
 """How many chunks are read ahead of the protocol."""
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What asks a program to end."""
 
 _Job: TypeAlias = tuple[bytes, "asyncio.Future[None]"]
 
@@ -38,6 +41,12 @@ class Stdio:
     async def read(self) -> bytes:
         """The next chunk."""
         return await self._chunks.get()
+
+    def end(self) -> None:
+        """Read no more, as if the other side had closed."""
+        while not self._chunks.empty():
+            self._chunks.get_nowait()
+        self._chunks.put_nowait(b"")
 
     async def write(self, data: bytes) -> None:
         """Write all of `data`.
@@ -84,6 +93,23 @@ def _settle(done: asyncio.Future[None], error: OSError | None) -> None:
         done.set_result(None)
     else:
         done.set_exception(error)
+
+
+class Signals:
+    """The first signal that asks for an end calls `end`; the next one works as if we were not here."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self.number: int | None = None
+        self._end = end
+        self._loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            self._loop.add_signal_handler(number, self._came, number)
+
+    def _came(self, number: int) -> None:
+        self.number = number
+        for each in SIGNALS:
+            self._loop.remove_signal_handler(each)
+        self._end()
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """The prompts of one session, one after the other: a second one waits for the first, as ACP clients expect.
 
-A cancel ends the running prompt and every one that waits. Whoever submitted one gets a future; losing
-interest in it stops nothing. Called by `session.py`.
+A cancel ends the running prompt and every one that waits, or only the one that carries a mark. Whoever
+submitted one gets a future; losing interest in it stops nothing. Called by `session.py`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ Ended = TypeVar("Ended")
 
 
 class Turn(Generic[Asked, Ended]):
-    """A prompt that was accepted, and how it will end."""
+    """A prompt that was accepted, the mark of its sender, and how it will end."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, mark: object = None) -> None:
         self.asked = asked
+        self.mark = mark
         self.cancelled = False
         self.ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
 
@@ -46,8 +47,8 @@ class Turns(Generic[Asked, Ended]):
         """Whether a turn runs or waits."""
         return bool(self._line)
 
-    def submit(self, asked: Asked) -> asyncio.Future[Ended]:
-        """Run `asked` after those before it.
+    def submit(self, asked: Asked, mark: object = None) -> asyncio.Future[Ended]:
+        """Run `asked` after those before it; `mark` is for `cancel_one`.
 
         Raises:
             RpcError: too many wait already.
@@ -59,7 +60,7 @@ class Turns(Generic[Asked, Ended]):
                 "or use session/inject to add to the running one",
                 {"reason": "too_many_prompts"},
             )
-        turn: Turn[Asked, Ended] = Turn(asked)
+        turn: Turn[Asked, Ended] = Turn(asked, mark)
         self._line.append(turn)
         if self._work is None:
             self._work = asyncio.create_task(self._work_off(), name="tidings-turns")
@@ -72,6 +73,16 @@ class Turns(Generic[Asked, Ended]):
         if self._line:
             self._stop()
         return bool(self._line)
+
+    def cancel_one(self, mark: object) -> None:
+        """End only the turn with this mark, if it runs or waits."""
+        for at, turn in enumerate(self._line):
+            if turn.mark == mark:
+                turn.cancelled = True
+                if at == 0:
+                    self._stop()
+                else:
+                    _settle(turn.ended, self._skipped)
 
     async def end(self, seconds: float) -> bool:
         """Cancel, and wait until all is quiet; gives whether it was in time. Late work is cut off."""

@@ -99,11 +99,22 @@ def absolute(root: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(root, path))
 
 
-def history(messages: Sequence[Message], root: str) -> Iterator[Payload]:
-    """The conversation so far as updates; what the loop itself put in to go on is not the user's word."""
+def history(messages: Sequence[Message], root: str, *, running: bool = False) -> Iterator[Payload]:
+    """The conversation so far as updates; what the loop itself put in to go on is not the user's word.
+
+    Unless the session is `running`, a call without a result was cut off and will get none.
+    """
     for message in messages:
         if message.get("content") != CONTINUE:
             yield from _told(message, root)
+    if not running:
+        for call_id in _unanswered(messages):
+            yield progressed(call_id, "failed", [text_content("It was cut off before it had a result.")])
+
+
+def _unanswered(messages: Sequence[Message]) -> list[str]:
+    answered = {message.get("tool_call_id") for message in messages if message.get("role") == "tool"}
+    return [call[0] for message in messages for call in calls_of(message) if call[0] not in answered]
 
 
 def _told(message: Message, root: str) -> Iterator[Payload]:
