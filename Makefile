@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types bench golden interop docs clean gen-protocol-artifacts
+.PHONY: help run test check lint types bench golden interop conformance docs clean gen-protocol-artifacts
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -41,8 +41,11 @@ golden: $(READY) ## write the golden wire files and generated docs anew (then re
 	$(BIN)/python -m tests.rendering.golden --write
 	$(BIN)/python -m docs.generate --write
 
-interop: $(READY) ## install real ACP clients and agents into .interop and test with them (needs npm)
+interop: $(READY) ## install real ACP and MCP clients, agents and servers into .interop and test with them (needs npm)
 	$(BIN)/python -m tests.interop
+
+conformance: $(READY) ## run the official MCP conformance suite on our server and our host (needs npm)
+	$(BIN)/python -m tests.conformance
 
 gen-protocol-artifacts: $(READY) ## write spec/protocol-artifacts from the code: JSON Schemas and TypeScript
 	$(BIN)/python -m spec.generate --write

@@ -1,4 +1,4 @@
-"""The server that the conformance suite examines: the SDK's, with our reminders, listen router and `serve_http`.
+"""The server that the conformance suite examines: the SDK's, with our reminders, router and `serve_http`.
 
     python -m tests.conformance.server [PORT]
 
@@ -123,9 +123,7 @@ async def _get_prompt(
 
 async def _complete(_: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
     found = [word for word in ("paris", "park", "party") if word.startswith(params.argument.value)]
-    return types.CompleteResult(
-        completion=types.Completion(values=found, total=len(found), has_more=False)
-    )
+    return types.CompleteResult(completion=types.Completion(values=found, total=len(found), has_more=False))
 
 
 async def _set_level(_: Context, __: types.SetLevelRequestParams) -> types.EmptyResult:

@@ -1,7 +1,7 @@
-"""The tools that the conformance suite calls on a server, each a schema and a coroutine. Fixtures, no product.
+"""The tools that the conformance suite calls on a server, each a schema and a coroutine. Fixtures.
 
-Those that need another round are in `rounds`. Two of them tell of changes through `Reminders`, and emit a
-reminder as well: nobody who did not ask for it may see it.
+Those that need another round are in `rounds`. With every call a reminder is emitted and a resource changes:
+the suite asks for neither, and must find nothing amiss.
 """
 
 from __future__ import annotations
@@ -149,7 +149,6 @@ def _elicits(said: str, properties: dict[str, Any]) -> Tool:
 def _changes(which: Any) -> Tool:
     async def tool(_: Context, __: dict[str, Any], reminders: Reminders) -> Blocks:
         reminders.list_changed(which)
-        await reminders.emit(f"The {which} have changed.", dedupe_key=which)
         return [text(f"The {which} have changed.")]
 
     return tool

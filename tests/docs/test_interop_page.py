@@ -27,8 +27,9 @@ def test_a_package_that_could_not_be_had_is_named_with_the_reason() -> None:
 
 
 def test_each_behaviour_has_a_row_each_peer_a_column_and_each_gap_its_reason() -> None:
-    *_, host = interop_results(RESULTS).split("### ")
-    assert host.splitlines()[2:] == [
+    parts = interop_results(RESULTS).split("### ")
+    (host,) = [part for part in parts if part.startswith("`tidings.acp.Host`")]
+    assert host.rstrip().splitlines()[2:] == [
         "| behaviour | a | b |",
         "| --- | --- | --- |",
         "| works | yes | not run |",
