@@ -93,12 +93,13 @@ class Odd:
         (
             "file_edited",
             {"path": {"to": Odd()}},
-            r"'file_edited' cannot be emitted: payload\.path\.to cannot",
+            r"'file_edited' cannot be kept: payload\.path\.to cannot",
         ),
-        ("file_edited", ["a"], "'file_edited' cannot be emitted: payload is list; give a dict"),
-        ("file_edited", {"text": "x" * MAX_BYTES}, f"at most {MAX_BYTES} are kept"),
+        ("file_edited", ["a"], "'file_edited' cannot be kept: payload is list; give a dict"),
+        ("file_edited", {"text": "x" * MAX_BYTES}, f"at most {MAX_BYTES} bytes are kept"),
         ("", {}, "`event` must be a name such as 'file_edited'; got ''"),
         (None, {}, "`event` must be a name"),
+        ("\ud800", {}, "`event` must be a name"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_by_its_field(event: Any, payload: Any, message: str) -> None:

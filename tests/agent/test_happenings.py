@@ -17,6 +17,7 @@ from tidings.agent.port import Answer, Outcome, Usage
 from tidings.agent.registry import Registry
 from tidings.agent.session import Session
 from tidings.agent.tools.function import tool
+from tidings.agent.tools.tool import MAX_OUTPUT
 from tidings.core.records import LIFECYCLE_TOPIC
 
 
@@ -347,3 +348,44 @@ def test_a_pressure_mark_that_another_round_set_meanwhile_is_kept() -> None:
     registry.register_reminder_provider(id="slow", subscribes_to=["post_step"], evaluate=evaluate)
     bounded(td.run_step("check", lambda: None, session=session, registry=registry))
     assert session.stored.pressure == "70"
+
+
+@pytest.mark.parametrize(
+    ("result", "shown", "failed"),
+    [
+        ("half \ud800", "half ?", []),
+        ({"n": 1}, '{"n":1}', []),
+        (object(), "as it was", ["malformed"]),
+        ({"n": "\ud800"}, "as it was", ["malformed"]),
+    ],
+)
+def test_a_result_that_a_hook_gives_can_be_written_or_is_refused(
+    result: object, shown: str, failed: list[str]
+) -> None:
+    registry, log = Registry(), td.open_log("memory:")
+    registry.register_tool_hook(post=lambda ctx: {"result": result})
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look around."""
+        return "as it was"
+
+    model = ScriptedModel([call("look"), "done"])
+    played = play(model=model, tools=[look], registry=registry, session=Session("s", log=log))
+    assert (played.status, played.receipts[0].outcome.text) == ("done", shown)
+    warnings = log.read(LIFECYCLE_TOPIC, kind_prefix="transcript.reminder.warning")
+    assert [record.payload["code"] for record in warnings] == failed
+
+
+def test_a_long_result_that_a_hook_gives_is_cut_like_a_tools_own() -> None:
+    registry = Registry()
+    registry.register_tool_hook(post=lambda ctx: {"result": "x" * 100_000})
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look around."""
+        return "short"
+
+    (receipt,) = play(model=ScriptedModel([call("look"), "done"]), tools=[look], registry=registry).receipts
+    assert len(receipt.outcome.text) <= MAX_OUTPUT
+    assert (receipt.outcome.truncated, receipt.outcome.original_size) == (True, 100_000)

@@ -138,6 +138,28 @@ def test_forced_turns_count_towards_the_limit_and_the_rest_is_undelivered() -> N
     model = ScriptedModel([never_done], repeat=True)
     result = play(model=model, session=session, max_iterations=3)
     assert (result.status, result.iterations, len(model.requests)) == ("budget_exhausted", 3, 3)
+    assert [row["body"] for row in result.undelivered] == [NEWS]
+
+
+@pytest.mark.parametrize("mode", ["interrupt_immediate", "finish_step"])
+def test_what_comes_during_the_last_tools_stays_queued_for_the_next_run(mode: str) -> None:
+    bench = Bench(mode, "in a tool")
+    result = play(model=bench.model, tools=[bench.look], session=bench.session, max_iterations=1)
+    assert (result.status, bench.ran) == ("budget_exhausted", 1)
+    assert [row["body"] for row in result.undelivered] == [NEWS]
+
+
+def test_a_daemon_without_iterations_left_waits_for_nothing() -> None:
+    daemon = td.Daemon(backoff=(3600.0,))
+    result = play(model=ScriptedModel(["done"]), daemon=daemon, max_iterations=1)
+    assert (result.status, result.text) == ("budget_exhausted", "done")
+
+
+@pytest.mark.parametrize("route", ["anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro", "openai/gpt-5"])
+def test_a_loop_that_finds_no_words_says_why_it_asks(route: str) -> None:
+    model = ScriptedModel(["done"], route=route)
+    assert play(None, model=model).status == "done"
+    assert requests_with(model, "Not from the user: nobody typed this.") == [1]
 
 
 @pytest.mark.parametrize("ttl", [1, 2, 3])
@@ -456,8 +478,8 @@ def test_a_timeout_of_the_models_own_is_no_cancel() -> None:
         async def answer(self, *given: object) -> Answer:
             raise TimeoutError("no answer")
 
-    with pytest.raises(TimeoutError, match="no answer"):
-        play(model=Late(["x"]))
+    result = play(model=Late(["x"]))
+    assert (result.status, result.error) == ("failed", "the model failed: TimeoutError: no answer")
 
 
 def test_a_session_that_was_cancelled_asks_no_model() -> None:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from typing import Any
 
 import pytest
 
 import tidings as td
-from tidings.agent.session import Session
+from tests.agent.test_loop import play, requests_with
+from tidings.agent import store
+from tidings.agent.loop import agent_loop
+from tidings.agent.models.scripted import ScriptedModel, call
+from tidings.agent.registry import Registry
+from tidings.agent.session import Reminded, Session
+from tidings.agent.store import Suspension
+from tidings.agent.tools.function import tool
+from tidings.agent.tools.tool import ToolContext
+from tidings.core import mailbox
 from tidings.core.mailbox import RevokeError
+from tidings.core.producers import build
 from tidings.core.records import LIFECYCLE_TOPIC
+from tidings.errors import DuplicateReminderError
 from tidings.log.memory import MemoryLog
+from tidings.shell.transforms import inject_prepared
 
 
 def restricted(log) -> list:
@@ -222,3 +236,136 @@ def test_a_step_inside_a_step_is_a_part_of_its_commit() -> None:
     session.clear(id="a")
     queued = ["transcript.reminder.queued", "mailbox.queued"]
     assert commits == [[*queued, *queued], ["transcript.reminder.revoked", "mailbox.revoked"]]
+
+
+@pytest.mark.parametrize("content", ["", "  ", [], 5, None, object(), ["words"], "half \ud800"])
+def test_words_that_no_model_could_be_shown_are_refused_at_the_door(content: Any) -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    with pytest.raises(td.CallerError):
+        session.inject(content)
+    assert (session.pending_injections()["pendingCount"], store.load(log, "s").mailbox.items) == (0, ())
+
+
+def test_a_suspension_or_resumption_that_no_log_can_hold_changes_nothing() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    with pytest.raises(td.CallerError, match=r"the suspension cannot be kept: payload\.reason"):
+        session.suspend("\ud800")
+    session.suspend("lunch")
+    with pytest.raises(td.CallerError, match=r"the resumption cannot be kept: payload\.input"):
+        session.resume(input=object())
+    assert (session.stored.suspension, session.stored.resumption) == (Suspension("lunch", 0), None)
+    session.resume(input={"n": (1, 2)})
+    assert session.stored == store.load(log, "s")
+
+
+def test_an_id_that_is_pending_already_is_known_at_the_door() -> None:
+    session = Session("s")
+    with session.step():
+        told = build("bridge", {"body": "one", "id": "r", "ttl_turns": 2}, id="unused")
+        session.keep(inject_prepared(session.transcript, told).transcript)
+    assert session.remind(body="one", id="r", ttl_turns=2) == Reminded("r", 0)
+    with pytest.raises(DuplicateReminderError):
+        session.remind(body="other", id="r", ttl_turns=2)
+    assert session.pending_injections()["pendingCount"] == 0
+
+
+def test_a_queued_reminder_whose_id_became_anothers_is_dropped_with_a_record() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    session.remind(body="queued first", id="r")
+    session.remind(body="the next in line", ttl_turns=1)
+    with session.step():
+        told = build("bridge", {"body": "pending first", "id": "r"}, id="unused")
+        session.keep(inject_prepared(session.transcript, told).transcript)
+    model = ScriptedModel(["done"])
+    result = play(model=model, session=session)
+    assert (result.status, requests_with(model, "the next in line"), result.undelivered) == (
+        "done",
+        [1],
+        (),
+    )
+    (dropped,) = log.read(LIFECYCLE_TOPIC, kind_prefix="transcript.reminder.dropped")
+    assert (dropped.payload["reminder_id"], dropped.payload["reason"]) == ("r", "invalid")
+    assert "is pending with a different body" in str(dropped.payload["detail"])
+
+
+def test_a_second_loop_or_call_in_a_session_is_refused_and_the_first_goes_on() -> None:
+    session, refused = Session("s"), []
+
+    @tool(read_only=True)
+    async def meanwhile() -> str:
+        """Try to work in the same session."""
+        for work in (agent_loop, td.llm_call):
+            try:
+                await work("me too", model=ScriptedModel(["no"]), session=session)
+            except td.CallerError as error:
+                refused.append(str(error))
+        return "tried"
+
+    result = play(model=ScriptedModel([call("meanwhile"), "done"]), tools=[meanwhile], session=session)
+    assert refused == ["a loop works in session 's' already; wait for its end"] * 2
+    assert [m["role"] for m in result.transcript.messages] == ["user", "assistant", "tool", "assistant"]
+    assert play("again", model=ScriptedModel(["done"]), session=session).status == "done"
+
+
+def test_what_a_cancelled_loop_still_had_to_write_is_written() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+
+    @tool(read_only=True)
+    async def edit(context: ToolContext) -> None:
+        """Edit and hang."""
+        context.emit("file_edited", {"path": "a"})
+        begun.set()
+        await asyncio.sleep(3600)
+
+    async def main() -> None:
+        loop = asyncio.ensure_future(
+            agent_loop("work", model=ScriptedModel([call("edit")]), tools=[edit], session=session)
+        )
+        async with asyncio.timeout(30):
+            await begun.wait()
+            loop.cancel()
+            await asyncio.wait({loop})
+
+    begun = asyncio.Event()
+    asyncio.run(main())
+    assert [one.payload for one in store.load(log, "s").events] == [{"path": "a"}]
+
+
+def test_what_a_tool_raises_after_the_loop_has_ended_is_written_at_once() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    session.emit_later("file_edited", {"path": "late"})
+    assert [one.payload for one in store.load(log, "s").events] == [{"path": "late"}]
+
+
+@pytest.mark.parametrize("arguments", [{"max_iterations": "5"}, {"max_iterations": True}, {"task": " "}])
+def test_arguments_that_cannot_be_used_are_refused_before_anything_happens(arguments: Any) -> None:
+    session, registry = Session("s"), Registry()
+    registry.register_session_hook("session_start", lambda ctx: {"body": "it began"})
+    task = arguments.pop("task", "work")
+    with pytest.raises(td.CallerError):
+        play(task, model=ScriptedModel(["x"]), session=session, registry=registry, **arguments)
+    assert session.transcript == Session("s").transcript
+
+
+@pytest.mark.parametrize("revoking", [True, False])
+def test_a_session_that_is_opened_again_remembers_as_many_ids_as_one_that_never_closed(
+    revoking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox, "REMEMBERED", 2)
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    for name in ("a", "b", "c"):
+        session.remind(body=name, id=name, ttl_turns=1)
+        if revoking:
+            session.revoke_reminder(name)
+        else:
+            with session.step():
+                session.drain("iteration_start")
+    gone = session.stored.mailbox.revoked if revoking else session.stored.mailbox.delivered
+    assert gone == ("b", "c")
+    assert store.load(log, "s").mailbox == session.stored.mailbox

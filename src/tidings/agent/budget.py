@@ -37,6 +37,18 @@ def pressure(usage: Usage, route: Route, window: int | None = None) -> Use | Non
     return Use(used, size, used / size) if size and used else None
 
 
+DROPPED = "[Not from the user: nobody typed this. Earlier messages were dropped to make room.]"
+
+
+def shortened(messages: Sequence[Message], keep: int) -> list[Message]:
+    """The last messages; what opens the conversation stays a user's part, as every wire wants it."""
+    tail = list(truncated(messages, keep))
+    head = [m for m in tail if m.get("role") in ("system", "developer")]
+    if len(tail) > len(head) and tail[len(head)].get("role") == "user":
+        return tail
+    return [*head, {"role": "user", "content": DROPPED}, *tail[len(head) :]]
+
+
 def summarised(messages: Sequence[Message], keep: int, summary: str) -> list[Message]:
     """The summary in place of the older messages; a tool call keeps its result."""
     tail = list(truncated(messages, keep))

@@ -29,8 +29,8 @@ class LateError(CallerError):
     """A call that was not done by its deadline, or whose last call is still running."""
 
 
-class CancelledItselfError(CallerError):
-    """A coroutine that ended by raising CancelledError, though nobody had cancelled it."""
+class EscapeError(CallerError):
+    """A function that tried to end more than its own call: with SystemExit, or by cancelling itself."""
 
 
 class Slot:
@@ -46,7 +46,7 @@ async def call(function: Callable[[], object], *, deadline: float, slot: Slot) -
 
     Raises:
         LateError: it took longer than `deadline` seconds, or still runs from before.
-        CancelledItselfError: it raised CancelledError of its own accord.
+        EscapeError: it raised SystemExit or the like, or CancelledError of its own accord.
         Exception: whatever it raises.
     """
     if inspect.iscoroutinefunction(function):
@@ -57,12 +57,12 @@ async def call(function: Callable[[], object], *, deadline: float, slot: Slot) -
     until = clock() + deadline
     value, error = await _in_thread(function, deadline, slot)
     if error is not None:
-        raise error
+        raise _contained(error)
     return await _on_loop(value, max(until - clock(), 0.0)) if inspect.isawaitable(value) else value
 
 
 async def _on_loop(awaitable: Awaitable[object], deadline: float) -> object:
-    task = asyncio.ensure_future(awaitable)
+    task = asyncio.ensure_future(_kept_in(awaitable))
     try:
         done, _ = await asyncio.wait({task}, timeout=deadline)
     finally:
@@ -71,9 +71,25 @@ async def _on_loop(awaitable: Awaitable[object], deadline: float) -> object:
         await asyncio.wait({task}, timeout=GRACE)
         task.add_done_callback(_read_late)
         raise LateError(f"it was not done within {deadline:.3g} s")
-    if task.cancelled():
-        raise CancelledItselfError("it raised CancelledError")
+    error = asyncio.CancelledError() if task.cancelled() else task.exception()
+    if error is not None:
+        raise _contained(error)
     return task.result()
+
+
+async def _kept_in(awaitable: Awaitable[object]) -> object:
+    """What `awaitable` gives; a task that raises SystemExit would take the event loop with it."""
+    try:
+        return await awaitable
+    except SystemExit as error:
+        raise _contained(error) from error
+
+
+def _contained(error: BaseException) -> Exception:
+    """The error as one that ends no more than the call it came from."""
+    if isinstance(error, Exception):
+        return error
+    return EscapeError(f"it raised {type(error).__name__}: {error}".rstrip(": "))
 
 
 def _read_late(task: asyncio.Future[object]) -> None:

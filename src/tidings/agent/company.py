@@ -1,7 +1,8 @@
 """What a run hears while it waits for its model or its tools: a cancel, and what its children report.
 
 No task waits for it: the session's signal calls back. Reports are told to the hooks by one task at a time,
-which the block starts, owns and waits for; other news is for the seams. `run.py` waits in its company.
+which the block starts, owns and waits for; what is left and all other news is for the seams. `run.py` waits
+in its company.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Company:
         self._stop = stop
         self._telling = news.telling(self._hear)
         self._task: asyncio.Task[None] | None = None
+        self._over = False
 
     async def __aenter__(self) -> None:
         self._telling.__enter__()
@@ -39,6 +41,7 @@ class Company:
         trace: TracebackType | None,
     ) -> None:
         self._telling.__exit__(kind, error, trace)
+        self._over = True
         if self._task is not None:
             await self._task
 
@@ -49,5 +52,5 @@ class Company:
             self._task = asyncio.ensure_future(self._tell())
 
     async def _tell(self) -> None:
-        while waiting := reports(self._session.stored.events):
+        while not self._over and (waiting := reports(self._session.stored.events)):
             await self._happenings.handle(waiting)

@@ -19,17 +19,16 @@ from tidings.errors import CallerError
 from tidings.rendering.route import WIRES, Wire
 
 
-def user(content: str | Sequence[Block]) -> Payload:
+def user(content: object) -> Payload:
     """A user message of text, or of text and image blocks.
 
     Raises:
         CallerError: there is nothing in it, or a block that cannot be read.
     """
-    blank = not content.strip() if isinstance(content, str) else not content
-    if blank:
+    message: Payload = {"role": "user", "content": list(content) if isinstance(content, tuple) else content}
+    said = _blocks(message, "content")
+    if not (said.strip() if isinstance(said, str) else said):
         raise CallerError("a user message needs text or an image; got an empty one")
-    message: Payload = {"role": "user", "content": content if isinstance(content, str) else list(content)}
-    _blocks(message, "content")
     return message
 
 
@@ -85,6 +84,26 @@ def to_wire(wire: Wire, messages: Sequence[Message]) -> list[Payload]:
         else:
             raise _bad(f"messages[{index}].role", role, "user, assistant or tool")
     return made + _closed(form, results, calls, answered)
+
+
+def check_pairs(messages: Sequence[Message]) -> None:
+    """See that every call has its result, right behind it, and every result its call.
+
+    Raises:
+        CallerError: one has not, by its position.
+    """
+    waiting: list[object] = []
+    for index, message in enumerate(messages):
+        if message.get("role") == "tool" and message.get("tool_call_id") in waiting:
+            waiting.remove(message.get("tool_call_id"))
+        elif waiting or message.get("role") == "tool":
+            raise CallerError(
+                f"`messages[{index}]` parts a tool call from its result; keep both, or neither"
+            )
+        else:
+            waiting = [call.id for call in _calls(message, f"messages[{index}].tool_calls")]
+    if waiting:
+        raise CallerError(f"the call {waiting[0]!r} at the end has no result; keep both or neither")
 
 
 def _closed(

@@ -187,7 +187,7 @@ def _action(origin: _Origin, value: Mapping[str, object]) -> Payload:
                 raise origin.wrong(item, f"`{key}` must be the tool's arguments, a mapping")
             action["args"] = dict(item)
         elif key in ("result", "output", "modify"):
-            action["result"] = item
+            action["result"] = _shown_to_the_model(origin, key, item)
         elif key == "decision":
             if item not in DECISIONS:
                 raise origin.wrong(item, f"`decision` must be one of {', '.join(DECISIONS)}")
@@ -196,6 +196,17 @@ def _action(origin: _Origin, value: Mapping[str, object]) -> Payload:
             reason = value.get("reason")
             action |= {"decision": item, "reason": _writable(reason) if isinstance(reason, str) else None}
     return action
+
+
+def _shown_to_the_model(origin: _Origin, key: str, item: object) -> object:
+    """A result as it can be written: text, or what has a JSON form."""
+    if isinstance(item, str):
+        return _writable(item)
+    try:
+        msgspec.json.encode(item)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise origin.wrong(item, f"`{key}` must be text or JSON ({error})") from None
+    return item
 
 
 def _veto(origin: _Origin, value: object, reason: str | None) -> Effects:

@@ -12,6 +12,7 @@ import msgspec
 
 from tidings.core.producers import shown
 from tidings.core.reminder import Payload
+from tidings.core.text import is_unicode
 from tidings.errors import CallerError, LogUsageError
 from tidings.log.entry import encode
 
@@ -40,16 +41,26 @@ def read_emitted(id: str, event: object, payload: Mapping[str, object] | None, *
     Raises:
         CallerError: the event is no name, or the payload is too big or no JSON object, by its field.
     """
-    if not isinstance(event, str) or not event.strip():
+    if not isinstance(event, str) or not event.strip() or not is_unicode(event):
         raise CallerError(f"`event` must be a name such as 'file_edited'; got {shown(event)}")
+    read = read_json(f"event {event!r}", {} if payload is None else payload, most=MAX_BYTES)
+    return Emitted(id, event, read, kept)
+
+
+def read_json(what: str, payload: Mapping[str, object], most: int | None = None) -> Payload:
+    """`payload` as the log will give it back, of at most `most` bytes.
+
+    Raises:
+        CallerError: it is no JSON object, by its field, or too big.
+    """
     try:
-        text = encode({} if payload is None else payload)
+        text = encode(payload)
     except LogUsageError as error:
-        raise CallerError(f"event {event!r} cannot be emitted: {error}") from error
-    if len(text.encode()) > MAX_BYTES:
-        fix = f"at most {MAX_BYTES} are kept, store the content elsewhere and emit its address"
-        raise CallerError(f"event {event!r} cannot be emitted: its payload is over the limit; {fix}")
-    return Emitted(id, event, msgspec.json.decode(text, type=dict[str, object]), kept)
+        raise CallerError(f"{what} cannot be kept: {error}") from error
+    if most is not None and len(text.encode()) > most:
+        fix = f"at most {most} bytes are kept, store the content elsewhere and give its address"
+        raise CallerError(f"{what} cannot be kept: its payload is over the limit; {fix}")
+    return msgspec.json.decode(text, type=dict[str, object])
 
 
 def pushed(waiting: tuple[Emitted, ...], one: Emitted) -> tuple[Emitted, ...]:

@@ -20,14 +20,16 @@ from tidings.agent.emitted import Emitted
 from tidings.agent.events import UnknownEventError, find_event
 from tidings.agent.hooks import HookRun, run_hooks
 from tidings.agent.port import Outcome, ToolCall
-from tidings.agent.providers.evaluation import Pass, evaluate
+from tidings.agent.providers.evaluation import Pass, evaluate, passed_over
 from tidings.agent.providers.facts import Recall
 from tidings.agent.providers.lineup import Lineup
 from tidings.agent.providers.options import check_providers, config_of
 from tidings.agent.providers.pressure import THRESHOLDS
 from tidings.agent.registry import Registry, default_registry
 from tidings.agent.session import Session
+from tidings.agent.tools.attempt import presentable
 from tidings.agent.tools.receipt import Receipt
+from tidings.agent.tools.tool import MAX_OUTPUT
 from tidings.core import records
 from tidings.core.producers import ProducerName
 from tidings.core.reminder import Payload
@@ -74,7 +76,18 @@ class Happenings:
 
     async def happen(self, event: str, payload: Mapping[str, object]) -> str | None:
         """Tell hooks and providers of `event`; gives the reason if a hook objects to it."""
-        return (await self.consult(event, payload)).veto if self.hears(event) else None
+        if not self.hears(event) or self._is_passed_over(event, payload):
+            return None
+        return (await self.consult(event, payload)).veto
+
+    def _is_passed_over(self, event: str, payload: Mapping[str, object]) -> bool:
+        """Whether no hook hears it and no provider has to be asked, which is written with the next step."""
+        if event in self._hooked[1]:
+            return False
+        told = passed_over(self._lineup, event, payload)
+        if told:
+            self._session.note_later(told)
+        return told is not None
 
     async def consult(
         self, event: str, payload: Mapping[str, object], emitted: Sequence[Emitted] = ()
@@ -250,7 +263,8 @@ def _with_result(receipt: Receipt, action: Payload) -> Receipt:
         return receipt
     given = action["result"]
     text = given if isinstance(given, str) else msgspec.json.encode(given).decode()
-    return msgspec.structs.replace(receipt, outcome=msgspec.structs.replace(receipt.outcome, text=text))
+    changed = presentable(msgspec.structs.replace(receipt.outcome, text=text), MAX_OUTPUT)
+    return msgspec.structs.replace(receipt, outcome=changed)
 
 
 def _refused(call: ToolCall, reason: str) -> Receipt:

@@ -25,8 +25,8 @@ async def idle(run: Run, settings: Daemon) -> Status | None:
             return await run.ended()
         if (ended := await run.ended()) is not None:
             return ended
-        pause = settings.backoff[min(step, len(settings.backoff) - 1)]
-        await _sleep(run, pause)
+        run.session.flush()
+        await _sleep(run, _pause(settings, step, clock() - began))
         step += 1
         waited = clock() - began
         if await run.checkpoint("daemon_idle_post") or _spoken_to(run):
@@ -35,6 +35,14 @@ async def idle(run: Run, settings: Daemon) -> Status | None:
             return await run.ended()
         if waited >= settings.max_idle_seconds:
             return "idle"
+
+
+def _pause(settings: Daemon, step: int, waited: float) -> float:
+    """How long this step may last: not beyond the timer, nor beyond the end of all waiting."""
+    ends = [settings.max_idle_seconds - waited]
+    if settings.timer_seconds is not None:
+        ends.append(settings.timer_seconds - waited)
+    return max(0.0, min(settings.backoff[min(step, len(settings.backoff) - 1)], *ends))
 
 
 async def _sleep(run: Run, seconds: float) -> None:
@@ -61,13 +69,14 @@ def _spoken_to(run: Run) -> bool:
     return any(isinstance(item.what, UserMessage) and item.mode != "audit_only" for item in items)
 
 
-def _marks(paths: Sequence[Path]) -> dict[str, tuple[int, int] | None]:
-    return {str(path): _mark(path) for path in paths}
+def _marks(paths: Sequence[Path | str]) -> dict[str, tuple[int, int] | None]:
+    return {str(path): _mark(Path(path)) for path in paths}
 
 
 def _mark(path: Path) -> tuple[int, int] | None:
+    """What changes with the file; None while nobody can look at it."""
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return None
     return found.st_mtime_ns, found.st_size

@@ -29,8 +29,6 @@ async def leave(run: Run, status: Status) -> None:
     await _left(run, held)
     await happen("post_drain", {**about, "delivered": delivered, "left": len(_queued(run))})
     await happen("session_end", {"status": status, "iterations": run.iteration})
-    with run.session.step():
-        run.session.note()
 
 
 def _queued(run: Run) -> list[str]:

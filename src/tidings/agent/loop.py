@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.answers import answered
 from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.idle import idle
 from tidings.agent.leaving import leave
@@ -81,10 +82,10 @@ async def agent_loop(
     """Work on `task` until the model is done; None goes on with what the session holds.
 
     Raises:
-        CallerError: arguments that cannot be used; HARN-RMD-007 for too many providers.
+        CallerError: arguments that cannot be used, or a session in which another loop works;
+            HARN-RMD-007 for too many providers.
     """
-    if isinstance(max_iterations, bool) or max_iterations < 1:
-        raise CallerError(f"`max_iterations` must be 1 or more; got {max_iterations!r}")
+    _check(task, max_iterations)
     place = session or Session(session_id, log=log)
     happenings = Happenings(place, registry=registry, settings=reminders, recall=recall)
     dispatcher = Dispatcher(tools, approval=approval, deadline=tool_deadline)
@@ -94,14 +95,25 @@ async def agent_loop(
             chosen,
             dispatcher,
             happenings,
+            max_iterations=max_iterations,
             system=system,
             compaction=compaction,
             context_window=context_window,
             workspace=_workspace(workspace, place),
             on_text=on_text,
         )
-        with place.listening() as run.news:
-            return await _play(run, task, max_iterations, daemon)
+        with place.working() as run.news:
+            try:
+                return await _play(run, task, daemon)
+            finally:
+                place.flush()
+
+
+def _check(task: str | None, max_iterations: object) -> None:
+    if task is not None:
+        conversation.user(task)
+    if type(max_iterations) is not int or max_iterations < 1:
+        raise CallerError(f"`max_iterations` must be a whole number of 1 or more; got {max_iterations!r}")
 
 
 def _workspace(given: Path | str | None, session: Session) -> Path | None:
@@ -110,9 +122,9 @@ def _workspace(given: Path | str | None, session: Session) -> Path | None:
     return Path(chosen) if chosen else None
 
 
-async def _play(run: Run, task: str | None, most: int, daemon: Daemon | None) -> LoopResult:
+async def _play(run: Run, task: str | None, daemon: Daemon | None) -> LoopResult:
     try:
-        status = await _begin(run, task) or await _iterate(run, most, daemon)
+        status = await _begin(run, task) or await _iterate(run, daemon)
         error = CUT_SHORT if status == "cut_short" else None
     except Stopped:
         status, error = "cancelled", None
@@ -141,12 +153,12 @@ async def _begin(run: Run, task: str | None) -> Status | None:
     return None
 
 
-async def _iterate(run: Run, most: int, daemon: Daemon | None) -> Status:
-    while run.iteration < most:
+async def _iterate(run: Run, daemon: Daemon | None) -> Status:
+    while run.may_go_on():
         run.iteration += 1
         status = await run.iterate()
         if status == "done" and daemon is not None:
-            status = await idle(run, daemon)
+            status = await idle(run, daemon) if run.may_go_on() else None
         if status is not None:
             return status
     return "budget_exhausted"
@@ -165,11 +177,13 @@ async def llm_call(
     """Ask a model once. With a session its pending reminders are rendered, and it counts as a turn.
 
     Raises:
+        CallerError: an empty prompt, or a session in which a loop works.
         ModelError: no usable answer; the session is as it was but for the prompt.
     """
     place = session or Session(session_id, log=log)
     async with opened(model) as chosen:
-        return await _ask_once(prompt, chosen, system, place, on_text)
+        with place.working():
+            return await _ask_once(prompt, chosen, system, place, on_text)
 
 
 async def _ask_once(
@@ -185,7 +199,7 @@ async def _ask_once(
         reminders=transcript.pending,
         issued=place.stored.issued,
     )
-    answer = await chosen.answer(request.body, (), on_text)
+    answer = await answered(chosen, request.body, (), on_text)
     turn = place.transcript.turn + 1
     with place.step():
         shown = mark_fired(place.transcript, request, turn=turn).transcript

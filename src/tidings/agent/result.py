@@ -70,8 +70,23 @@ class Daemon(msgspec.Struct, frozen=True, kw_only=True):
 
     max_idle_seconds: float = 3600.0
     timer_seconds: float | None = None
-    watch: Sequence[Path] = ()
+    watch: Sequence[Path | str] = ()
     backoff: Sequence[float] = (0.1, 0.5, 1.0, 2.0)
+
+    def __post_init__(self) -> None:
+        for name in ("max_idle_seconds", "timer_seconds"):
+            seconds = getattr(self, name)
+            if not (seconds is None and name == "timer_seconds") and not _waits(seconds):
+                raise CallerError(f"daemon `{name}` is {seconds!r}; give seconds, 0 or more")
+        if isinstance(self.watch, (str, Path)):
+            raise CallerError(f"daemon `watch` is {self.watch!r}; give a list of paths")
+        if not self.backoff or not all(map(_waits, self.backoff)):
+            raise CallerError(f"daemon `backoff` is {self.backoff!r}; give one or more waits in seconds")
+
+
+def _waits(seconds: object) -> bool:
+    """Whether this is a time one can wait for; for ever is one too."""
+    return isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds >= 0
 
 
 OnText: TypeAlias = Callable[[str], None]

@@ -16,6 +16,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.answers import answered
 from tidings.agent.approvals import Approvals
 from tidings.agent.budget import open_calls, system_text
 from tidings.agent.compacting import make_room
@@ -34,10 +35,11 @@ from tidings.agent.tools.tool import ToolContext
 from tidings.agent.wire_messages import WireMessages
 from tidings.core.lifecycle import stamp_turn, warn_once
 from tidings.core.mailbox import Item, UserMessage
-from tidings.core.records import Record, record
+from tidings.core.records import Record, dropped, record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam
 from tidings.core.transcript import Transcript
+from tidings.errors import DuplicateReminderError
 from tidings.rendering.pieces import SystemInput
 from tidings.rendering.render import render
 from tidings.rendering.request import Request
@@ -77,6 +79,7 @@ class Run:
         dispatcher: Dispatcher,
         happenings: Happenings,
         *,
+        max_iterations: int,
         system: SystemInput = None,
         compaction: Compaction | None = None,
         context_window: int | None = None,
@@ -87,6 +90,7 @@ class Run:
         self.model = model
         self.happenings = happenings
         self.iteration = 0
+        self._most = max_iterations
         self.text = ""
         self.usage = Usage()
         self.receipts: list[Receipt] = []
@@ -118,7 +122,7 @@ class Run:
             if items and closing:
                 self._keep_results(not_run(closing, INTERRUPTED, now_ms=now_ms()))
             for item in items:
-                self.session.keep(self._let_in(item, seam))
+                self._let_in(item, seam)
             if items:
                 self.session.note((self._checkpoint_record(seam, items, bool(closing)),))
         if items:
@@ -126,14 +130,20 @@ class Run:
             await self.happenings.happen("loop_checkpoint", told)
         return items
 
-    def _let_in(self, item: Item, seam: Seam) -> Transcript:
+    def _let_in(self, item: Item, seam: Seam) -> None:
         transcript = self.session.transcript
         if isinstance(item.what, UserMessage):
-            return append_message(transcript, {"role": "user", "content": item.what.content})
-        if seam == "loop_exit":
-            return archive_reminder(transcript, item.what)
-        stamped = replace(item.what, fired_at_turn=stamp_turn(transcript))
-        return inject_prepared(transcript, stamped).transcript
+            self.session.keep(append_message(transcript, {"role": "user", "content": item.what.content}))
+        elif seam == "loop_exit":
+            self.session.keep(archive_reminder(transcript, item.what))
+        else:
+            self._inject(replace(item.what, fired_at_turn=stamp_turn(transcript)))
+
+    def _inject(self, reminder: Reminder) -> None:
+        try:
+            self.session.keep(inject_prepared(self.session.transcript, reminder).transcript)
+        except DuplicateReminderError as error:
+            self.session.note((dropped(reminder.id, "invalid", detail=str(error)),))
 
     def _checkpoint_record(self, seam: Seam, items: Sequence[Item], skipped: bool) -> Record:
         payload: Payload = {
@@ -145,12 +155,17 @@ class Run:
         }
         return Record("loop.checkpoint", payload)
 
+    def may_go_on(self) -> bool:
+        """Whether another iteration may follow; if not, what comes now waits for the next run."""
+        return self.iteration < self._most
+
     async def iterate(self) -> Status | None:
         """One iteration; gives the status when the loop should end."""
         await self.checkpoint("iteration_start")
         if (ended := await self.ended()) is not None:
             return ended
-        await make_room(self)
+        if await make_room(self) and (ended := await self.ended()) is not None:
+            return ended
         self._take_the_floor()
         await self.happenings.happen("pre_agent_turn", {"iteration": self.iteration})
         request, answer = await self._ask()
@@ -164,9 +179,9 @@ class Run:
         return None if answer.tool_calls or self._paused else await self._finish(answer)
 
     def _take_the_floor(self) -> None:
-        """After the model's own last word something must follow it, and say that it is not the user."""
+        """After the model's own last word, or with none at all, something is said, and not as the user."""
         last = self.session.transcript.state.messages.last
-        if last is not None and last.get("role") == "assistant" and not self._paused:
+        if last is None or (last.get("role") == "assistant" and not self._paused):
             with self.session.step():
                 self.session.keep(append_message(self.session.transcript, conversation.user(CONTINUE)))
 
@@ -185,8 +200,11 @@ class Run:
         self.text = answer.text
         if answer.stop == "refused":
             return "blocked"
-        drained = await self.checkpoint("iteration_end")
-        if drained:
+        if not self.may_go_on() and any(
+            i.enters("iteration_end") for i in self.session.stored.mailbox.items
+        ):
+            return "budget_exhausted"
+        if await self.checkpoint("iteration_end"):
             return None
         if (ended := await self.ended()) is not None:
             return ended
@@ -207,8 +225,8 @@ class Run:
             reminders=transcript.pending,
             issued=self.session.stored.issued,
         )
-        call = self.model.answer(request.body, self._dispatcher.specs, self._on_text)
-        return request, await self.or_stopped(call)
+        asking = answered(self.model, request.body, self._dispatcher.specs, self._on_text)
+        return request, await self.or_stopped(asking)
 
     async def or_stopped(self, work: Coroutine[object, object, T]) -> T:
         """Wait for `work`, but not beyond a cancel.
@@ -221,7 +239,7 @@ class Run:
             raise Stopped
         limit = asyncio.timeout(None)
         try:
-            async with self._company(lambda: _end_now(limit)), limit:
+            async with limit, self._company(lambda: _end_now(limit)):
                 given = await work
         except TimeoutError:
             if not limit.expired():
@@ -273,7 +291,8 @@ class Run:
         await happen("post_step", after_tools(self.iteration, receipts))
         if self.session.cancelled:
             raise Stopped
-        await self.checkpoint("post_tool_dispatch")
+        if self.may_go_on():
+            await self.checkpoint("post_tool_dispatch")
 
     async def _dispatched(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         let_through, refused = await self.happenings.before_tools(calls)

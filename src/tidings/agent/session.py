@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from tidings.agent import store
-from tidings.agent.emitted import Emitted, pushed, read_emitted, without
+from tidings.agent import conversation, store
+from tidings.agent.emitted import Emitted, pushed, read_emitted, read_json, without
 from tidings.agent.news import News
 from tidings.agent.signal import Signal
 from tidings.agent.store import Stored, Suspension
 from tidings.agent.tools.tool import Emit, ignore_event
 from tidings.core import inherit, lifecycle, records
-from tidings.core.lifecycle import Selector
+from tidings.core.lifecycle import Selector, inject
 from tidings.core.mailbox import Item, RevokeError, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
 from tidings.core.records import Change, Record
@@ -63,7 +63,7 @@ class Session:
         self.roots = tuple(roots)
         self.journal = Journal(log) if log is not None else current_journal()
         self._lock = RLock()
-        self._news = News()
+        self._news = News(self.id)
         self._later: tuple[list[Record], list[Change]] = ([], [])
         self.report: Emit = ignore_event
         self.children: tuple[str, ...] = ()
@@ -99,13 +99,19 @@ class Session:
     def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
         """Write records of the loop's own, after those that could wait; call inside a step."""
         (told, done), self._later = self._later, ([], [])
-        write(self.transcript, (*told, *records), (*done, *changes))
+        if told or done or records or changes:
+            write(self.transcript, (*told, *records), (*done, *changes))
 
     def note_later(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
         """Write what can wait with the next step that notes something, to spare it a commit of its own."""
         with self._lock:
             self._later[0].extend(records)
             self._later[1].extend(changes)
+
+    def flush(self) -> None:
+        """Write what could wait, now: nobody knows when the next step comes."""
+        with self.step():
+            self.note()
 
     def remind(
         self,
@@ -131,7 +137,7 @@ class Session:
             asked, "session/remind", lambda: build(producer, given, id=new_id(), origin=origin)
         )
         with self.step():
-            known = self._known(reminder)
+            known = self._known(reminder) if "id" in given else None
             if known is not None:
                 return Reminded(known, 0)
             admitted = admit(reminder, grants)
@@ -146,7 +152,7 @@ class Session:
             return reminder.id
         waiting = box.find(name)
         if waiting is None:
-            return None
+            return None if inject(self.transcript, reminder, reminder.id).accepted else reminder.id
         if replace(waiting, fired_at_turn=0) != replace(reminder, fired_at_turn=0):
             raise DuplicateReminderError(reminder.id, ("content",))
         return reminder.id
@@ -173,9 +179,15 @@ class Session:
         return Reminded(reminder.id, same)
 
     def inject(self, content: object, *, mode: str | None = None, id: str | None = None) -> str:
-        """Accept a user's words while the agent works; gives the message id."""
+        """Accept a user's words while the agent works, text or blocks; gives the message id.
+
+        Raises:
+            CallerError: nothing in it, or something that is no text or image, by its field.
+            MailboxFullError: too much waits already.
+        """
         delivery, _ = read_mode(mode, "session/inject")
-        message = UserMessage(id or new_id(), content)
+        said = read_json("the message", {"id": id or new_id(), **conversation.user(content)})
+        message = UserMessage(str(said["id"]), said["content"])
         with self.step():
             item = Item(delivery, message)
             self.stored = replace(self.stored, mailbox=self.stored.mailbox.push(item))
@@ -249,6 +261,8 @@ class Session:
             with self.step():
                 self.note((records.warning("event_dropped", "session.emit", str(error), event=event),))
         self.wake()
+        if not self.running:
+            self.flush()
 
     def heard(self, events: Sequence[Emitted], *, later: bool = False) -> None:
         """Forget emitted events that were told; call inside a step, unless it may wait for the next."""
@@ -272,7 +286,12 @@ class Session:
         return inherit.handoff(self.transcript, self.agent_id or self.id)
 
     def suspend(self, reason: str = "", digest: str = "") -> None:
-        """Put the session to sleep: the loop ends at its next seam with status `suspended`."""
+        """Put the session to sleep: the loop ends at its next seam with status `suspended`.
+
+        Raises:
+            CallerError: a reason or digest that no log can hold.
+        """
+        read_json("the suspension", {"reason": reason, "digest": digest})
         with self.step():
             asleep = Suspension(reason or "unspecified", self.transcript.turn, digest)
             self.stored = replace(self.stored, suspension=asleep)
@@ -282,7 +301,12 @@ class Session:
     def resume(
         self, *, cause: str = "operator", input: object = None, continue_transcript: bool = True
     ) -> None:
-        """Wake it up: the next loop tells the model why it slept and why it woke."""
+        """Wake it up: the next loop tells the model why it slept and why it woke.
+
+        Raises:
+            CallerError: it does not sleep, or `cause` or `input` is no JSON.
+        """
+        woken = read_json("the resumption", {"cause": cause, "input": input})
         with self.step():
             asleep = self.stored.suspension
             if asleep is None:
@@ -291,8 +315,7 @@ class Session:
                 "reason": asleep.reason,
                 "suspended_at_turn": asleep.at_turn,
                 "digest": asleep.digest,
-                "cause": cause,
-                "input": input,
+                **woken,
                 "continue_transcript": continue_transcript,
             }
             if not continue_transcript:
@@ -311,7 +334,7 @@ class Session:
     @property
     def running(self) -> bool:
         """Whether a loop works here now."""
-        return self._news.awaited
+        return self._news.at_work
 
     def wake(self) -> None:
         """Wake whoever waits for news of this session, in whatever loop."""
@@ -320,6 +343,14 @@ class Session:
     def listening(self) -> AbstractContextManager[Signal]:
         """A signal that is set whenever something arrives, while the block runs."""
         return self._news.listening()
+
+    def working(self) -> AbstractContextManager[Signal]:
+        """The same, for the one loop or call that works here while the block runs.
+
+        Raises:
+            CallerError: another one does.
+        """
+        return self._news.working()
 
 
 def _matches(selector: Selector, item: Item) -> bool:

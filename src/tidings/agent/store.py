@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent.emitted import Emitted, pushed, without
-from tidings.core.mailbox import Item, Mailbox, UserMessage
+from tidings.core.mailbox import Item, Mailbox, UserMessage, remembered
 from tidings.core.records import Change, transcript_topic
 from tidings.core.reminder import Payload, Reminder, read_payload
 from tidings.core.replay import fold
@@ -113,8 +113,8 @@ def _without(mailbox: Mailbox, change: Change) -> Mailbox:
         raise TranscriptError(f"`{change.kind}` cannot be read: {error}") from error
     items = tuple(item for item in mailbox.items if item.slot not in ids)
     if change.kind == "mailbox.revoked":
-        return replace(mailbox, items=items, revoked=mailbox.revoked + ids)
-    return replace(mailbox, items=items, delivered=mailbox.delivered + ids)
+        return replace(mailbox, items=items, revoked=remembered(mailbox.revoked + ids))
+    return replace(mailbox, items=items, delivered=remembered(mailbox.delivered + ids))
 
 
 def _ids(change: Change) -> tuple[str, ...]:

@@ -95,9 +95,6 @@ def _tell(parent: Session, about: Payload, event: str, more: Payload) -> None:
     kept = event not in PASSING
     if kept or parent.running:
         parent.emit_later(event, {**about, **more}, kept=kept)
-    if kept and not parent.running:
-        with parent.step():
-            parent.note()
 
 
 @contextmanager

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from importlib.util import find_spec
 from typing import Annotated
 
+import msgspec
 import typer
 
+from tidings.agent.session import Session
+from tidings.bridge.served.neighbours import Connect, Neighbours
 from tidings.bridge.served.settings import open_settings
 from tidings.cli.bridge import BaseUrl, LogAddress, ModelName, SystemFile, serve_stdio
 from tidings.cli.lazy import command_app
@@ -43,7 +48,8 @@ def acp(
 
     Nothing but the protocol is written to stdout; logging goes to stderr. The tools work in the folder that
     the editor opens, and the editor's user approves what changes something. Sessions are kept in the log,
-    so that they can be loaded again after a restart.
+    so that they can be loaded again after a restart. MCP servers that the editor names are connected
+    (with tidings[mcp]): their tools are offered, and what they push reaches the model, quoted.
 
     Exit code: 0 when the editor closed, 128 + n after signal n, 2 if the ACP SDK, a model, its SDK, its key
     or the log is missing.
@@ -53,4 +59,18 @@ def acp(
     with open_settings(model=model, log=log, system=system, base_url=base_url) as settings:
         from tidings.acp.agent.serve import serve  # a second of loading, for whoever really serves
 
-        serve_stdio(partial(serve, rfc=not no_rfc_capability), settings)
+        joined = msgspec.structs.replace(settings, connect=_connect())
+        serve_stdio(partial(serve, rfc=not no_rfc_capability), joined)
+
+
+def _connect() -> Connect | None:
+    """How sessions reach the MCP servers that an editor names; None without the SDK for it."""
+    if find_spec("mcp") is None:
+        return None
+
+    def connect(entries: Sequence[object], session: Session) -> AbstractAsyncContextManager[Neighbours]:
+        from tidings.mcp import Servers, from_acp  # only an editor that names servers pays for it
+
+        return Servers([from_acp(entry) for entry in entries], session=session)
+
+    return connect

@@ -92,7 +92,7 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
         waiting=shot.waiting,
     )
     dropped = [_dropped(unused) for unused in shot.unused]
-    fired = [records.fired(s.reminder_id, turn, s.rendered_role, shot.placement) for s in shot.shown]
+    fired = records.fired([(s.reminder_id, s.rendered_role) for s in shot.shown], turn, shot.placement)
     state = replace(transcript.state, marks=marks)
     following = drop_invalid(Transcript.of(state), _invalid(shot))
     unseen = _unseen(transcript, shot, turn)
@@ -111,7 +111,7 @@ def _invalid(shot: Shot) -> frozenset[str]:
 
 def _unseen(transcript: Transcript, shot: Shot, turn: int) -> list[Entry]:
     """The pending reminders with a ttl that the request did not show."""
-    seen = {shown.slot for shown in shot.shown} | shot.standing
+    seen = {s.reminder_id if s.scope is None else s.slot for s in shot.shown} | shot.standing
     return [
         entry
         for entry in transcript.state.shelf.entries()

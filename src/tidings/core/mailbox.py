@@ -97,7 +97,7 @@ class Mailbox(msgspec.Struct, frozen=True):
         taken = tuple(item for mode in DRAINS[seam] for item in entering if item.mode == mode)
         left = tuple(item for item in self.items if not item.enters(seam))
         gone = tuple(item.slot for item in taken)
-        return replace(self, items=left, delivered=_last(self.delivered + gone)), taken
+        return replace(self, items=left, delivered=remembered(self.delivered + gone)), taken
 
     def revoke(self, name: Slot) -> tuple[Mailbox, RevokeStatus]:
         """Without the queued reminder of this id, and what to answer (decision 13).
@@ -108,7 +108,7 @@ class Mailbox(msgspec.Struct, frozen=True):
         exact = [item for item in queued if item.slot == name]
         for item in exact or [item for item in queued if item.id == name]:
             left = tuple(other for other in self.items if other is not item)
-            revoked = _last((*self.revoked, item.slot))
+            revoked = remembered((*self.revoked, item.slot))
             return replace(self, items=left, revoked=revoked), "revoked"
         if _named(name, self.revoked):
             return self, "already_revoked"
@@ -164,7 +164,8 @@ def _row(position: int, item: Item) -> Payload:
     }
 
 
-def _last(ids: tuple[Slot, ...]) -> tuple[Slot, ...]:
+def remembered(ids: tuple[Slot, ...]) -> tuple[Slot, ...]:
+    """As many of the last ids as are kept for a late revoke."""
     return ids[-REMEMBERED:]
 
 

@@ -8,6 +8,7 @@ back (`replay.py`). `KINDS` is the table that the docs print and a test holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -121,15 +122,15 @@ def dropped(reminder_id: str, reason: str, **more: object) -> Record:
     return record("dropped", reminder_id=reminder_id, reason=reason, **more)
 
 
-def fired(reminder_id: str, turn: int, rendered_role: str, placement: str) -> Record:
-    """A reminder was in an answered request."""
-    payload: Payload = {
-        "reminder_id": reminder_id,
-        "turn_number": turn,
-        "rendered_role": rendered_role,
-        "placement": placement,
-    }
-    return Record("transcript.reminder.fired", payload)
+def fired(rendered: Iterable[tuple[str, str]], turn: int, placement: str) -> list[Record]:
+    """These reminders, each with the role it was given, were in an answered request."""
+    return [
+        Record(
+            "transcript.reminder.fired",
+            {"reminder_id": name, "turn_number": turn, "rendered_role": role, "placement": placement},
+        )
+        for name, role in rendered
+    ]
 
 
 def inherited(reminder: Reminder, sub_agent_id: str | None) -> Record:

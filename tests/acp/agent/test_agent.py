@@ -362,7 +362,7 @@ def test_an_image_a_link_and_an_attached_file_reach_the_model(tmp_path: Path) ->
     play(scene)
 
 
-def test_mcp_servers_that_are_not_started_are_written_down(tmp_path: Path) -> None:
+def test_mcp_servers_that_cannot_be_connected_are_written_down(tmp_path: Path) -> None:
     async def scene() -> None:
         log = td.open_log("memory:")
         async with editor(log=log) as client:
@@ -370,7 +370,10 @@ def test_mcp_servers_that_are_not_started_are_written_down(tmp_path: Path) -> No
             server = {"name": "files", "command": "files-server", "args": [], "env": []}
             await client.ask("session/new", cwd=folder(tmp_path), mcpServers=[server])
         (noted,) = records(log, "warning")
-        assert (noted["code"], noted["servers"]) == ("mcp_servers_ignored", ["files"])
+        assert (noted["code"], noted["message"]) == (
+            "mcp_servers_ignored",
+            "1 MCP servers were named; tidings[mcp] is needed to connect to them",
+        )
 
     play(scene)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,41 @@ def test_help_says_that_an_editor_starts_it() -> None:
     )
     assert "An editor starts this" in done.stdout
     assert "--no-rfc-capability" in done.stdout
+
+
+SERVER = Path(__file__).parents[2] / "mcp" / "host" / "fake_server.py"
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_servers_that_the_editor_names_offer_their_tools_and_are_heard(
+    era: str, tmp_path: Path
+) -> None:
+    named = {
+        "name": "build",
+        "command": sys.executable,
+        "args": [str(SERVER), json.dumps({"era": era})],
+        "env": [],
+    }
+    steps = [Say(calls=(Call("build__flood", {"count": 1}),)), Say(text="I heard."), Say(text="Bye.")]
+    with FakeProvider(*steps) as provider, agent(provider, tmp_path / "log.db") as process:
+        hello = process.ask("initialize", protocolVersion=1)
+        opened = process.ask("session/new", cwd=folder(tmp_path), mcpServers=[named])
+        running = prompt(process, opened["sessionId"], "Build it.")
+        asked = process.heard(lambda line: line.get("method") == "session/request_permission")
+        chosen = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+        process.say({"id": asked["id"], "result": chosen})
+        process.reply(running)
+        assert process.hang_up() == 0
+        bodies = provider.bodies
+    assert hello["agentCapabilities"]["mcpCapabilities"] == {"http": True, "sse": False}
+    assert "build__flood" in [tool["name"] for tool in bodies[0]["tools"]]
+    assert "Information from build" in json.dumps(bodies[-1])
+
+
+def test_a_server_that_cannot_be_used_refuses_the_session_and_says_why(tmp_path: Path) -> None:
+    with FakeProvider() as provider, agent(provider, tmp_path / "log.db") as process:
+        process.ask("initialize", protocolVersion=1)
+        named = {"type": "sse", "name": "old", "url": "http://127.0.0.1:1/sse", "headers": []}
+        refused = process.reply(process.begin("session/new", cwd=folder(tmp_path), mcpServers=[named]))
+        assert refused["error"]["message"] == "mcpServers.old: `type` must be stdio or http; got 'sse'"
+        assert process.hang_up() == 0

@@ -304,3 +304,36 @@ def test_a_context_is_a_mapping_with_attributes_and_says_what_it_has() -> None:
     assert (dict(ctx)["result"], len(ctx), ctx.get("gone")) == (Context({"truncated": True}), 2, None)
     with pytest.raises(AttributeError, match="its keys are list, result"):
         _ = ctx.gone
+
+
+class Escape(BaseException):
+    """What no `except Exception` catches."""
+
+
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("error", [SystemExit(3), Escape("out"), GeneratorExit(), asyncio.CancelledError()])
+def test_a_hook_ends_no_more_than_its_own_call(error: BaseException, waits: bool) -> None:
+    registry = Registry()
+
+    async def coroutine(ctx: Context) -> None:
+        raise error
+
+    def plain_function(ctx: Context) -> None:
+        raise error
+
+    registry.register_session_hook("post_turn", coroutine if waits else plain_function)
+    registry.register_session_hook("post_turn", lambda ctx: {"body": "still here"})
+    done = run(registry, "post_turn")
+    assert [spec for _, spec in done.reminders] == [{"body": "still here"}]
+    assert [f.error for f in done.failures] == [f"it raised {type(error).__name__}: {error}".rstrip(": ")]
+
+
+def test_a_thread_that_raises_keyboard_interrupt_stops_nobody() -> None:
+    registry = Registry()
+
+    def interrupts(ctx: Context) -> None:
+        raise KeyboardInterrupt
+
+    registry.register_session_hook("post_turn", interrupts)
+    (failed,) = run(registry, "post_turn").failures
+    assert failed.error == "it raised KeyboardInterrupt"

@@ -8,6 +8,8 @@ import pytest
 
 from tidings.agent.events import UnknownEventError
 from tidings.agent.providers import TABLE, Pass, ReminderOptionsError, Skipped, check_providers, evaluate
+from tidings.agent.providers.evaluation import passed_over
+from tidings.agent.providers.lineup import Lineup
 from tidings.agent.registry import Registry
 from tidings.core.records import Record
 from tidings.errors import DiagnosticError
@@ -245,3 +247,27 @@ def test_a_wrong_option_is_an_error_when_the_loop_starts(reminders: object, says
 def test_an_unknown_event_is_refused() -> None:
     with pytest.raises(UnknownEventError):
         ask(Registry(), "session_begin")
+
+
+PLAIN_STEP = {"step": "tools", "iteration": 1, "tools": ["look"], "succeeded": [True], "error": None}
+
+
+@pytest.mark.parametrize("event", ["post_step", "post_agent_turn"])
+def test_a_payload_without_evidence_is_passed_over_with_the_records_of_a_whole_pass(event: str) -> None:
+    async def asked() -> Pass:
+        options: dict[str, object] = {}
+        return await evaluate(event, session={}, payload=PLAIN_STEP, options=options, registry=Registry())
+
+    expected = [one.record() for one in asyncio.run(asked()).evaluated]
+    assert passed_over(Lineup({}, Registry()), event, PLAIN_STEP) == expected
+    assert expected != []
+
+
+def test_nobody_is_passed_over_who_may_have_something_to_say() -> None:
+    registry = Registry()
+    provider(registry, "own", None, "post_step")
+    plain = Lineup({}, Registry())
+    assert passed_over(Lineup({}, registry), "post_step", PLAIN_STEP) is None
+    assert passed_over(plain, "post_step", {**PLAIN_STEP, "error": "it broke"}) is None
+    assert passed_over(plain, "session_start", PLAIN_STEP) is None
+    assert passed_over(Lineup({"reminders": False}, registry), "post_step", PLAIN_STEP) == []

@@ -20,6 +20,7 @@ from acp.schema import (
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
+    McpCapabilities,
     NewSessionResponse,
     PromptCapabilities,
     PromptResponse,
@@ -85,6 +86,7 @@ class AgentMethods:
             agent_info=Implementation(name="tidings", title="Tidings", version=__version__),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
+                mcp_capabilities=McpCapabilities(http=self._served.connects, sse=False),
                 prompt_capabilities=PromptCapabilities(image=True, audio=False, embedded_context=True),
                 session_capabilities=SessionCapabilities(
                     list=SessionListCapabilities(),
@@ -97,32 +99,40 @@ class AgentMethods:
 
     @_told
     async def new_session(
-        self, cwd: str, mcp_servers: Sequence[object] | None = None, **_: Any
+        self, cwd: str, mcp_servers: Sequence[BaseModel] | None = None, **_: Any
     ) -> NewSessionResponse:
         """Make a session that works in `cwd`."""
         served = self._served.new(cwd)
-        _note_servers(served, mcp_servers)
+        try:
+            await self._invite(served, mcp_servers)
+        except TidingsError:
+            await self._served.close(served.id)
+            raise
         return NewSessionResponse(session_id=served.id, modes=_modes(served))
 
     @_told
     async def load_session(
-        self, cwd: str, session_id: str, mcp_servers: Sequence[object] | None = None, **_: Any
+        self, cwd: str, session_id: str, mcp_servers: Sequence[BaseModel] | None = None, **_: Any
     ) -> LoadSessionResponse:
         """Open a session of the log and tell its history."""
         served = self._served.load(session_id, cwd)
-        _note_servers(served, mcp_servers)
+        await self._invite(served, mcp_servers)
         for update in served.history():
             self._outlet.replay(session_id, update)
         return LoadSessionResponse(modes=_modes(served))
 
     @_told
     async def resume_session(
-        self, session_id: str, cwd: str, mcp_servers: Sequence[object] | None = None, **_: Any
+        self, session_id: str, cwd: str, mcp_servers: Sequence[BaseModel] | None = None, **_: Any
     ) -> ResumeSessionResponse:
         """Open a session of the log without telling its history."""
         served = self._served.load(session_id, cwd)
-        _note_servers(served, mcp_servers)
+        await self._invite(served, mcp_servers)
         return ResumeSessionResponse(modes=_modes(served))
+
+    async def _invite(self, served: ServedSession, servers: Sequence[BaseModel] | None) -> None:
+        entries = [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in servers or ()]
+        await served.neighbours.invite(entries)
 
     @_told
     async def list_sessions(
@@ -186,9 +196,3 @@ def _usage(usage: port.Usage) -> Usage | None:
         output_tokens=usage.output_tokens,
         cached_read_tokens=usage.cached_tokens,
     )
-
-
-def _note_servers(served: ServedSession, servers: Sequence[object] | None) -> None:
-    if servers:
-        names = [str(getattr(server, "name", "?"))[:80] for server in servers]
-        served.note("mcp_servers_ignored", "this agent starts no MCP servers yet", servers=names)

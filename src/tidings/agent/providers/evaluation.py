@@ -9,7 +9,7 @@ as `producer="provider"` and writes the records.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import cast
 
 import msgspec
@@ -22,7 +22,7 @@ from tidings.agent.hooks import Failure, failure
 from tidings.agent.providers import facts, notices
 from tidings.agent.providers.lineup import Lineup, Listener
 from tidings.agent.providers.pressure import token_pressure
-from tidings.agent.providers.review.review import grounded_review
+from tidings.agent.providers.review.review import grounded_review, is_plain_turn
 from tidings.agent.providers.situation import Situation
 from tidings.agent.registry import Registry
 from tidings.core import records
@@ -38,6 +38,10 @@ PLAIN: dict[str, Callable[[Situation], Payload | None]] = {
     "grounded_review": grounded_review,
 }
 """The canonical providers that need nothing but the situation."""
+
+
+NOTHING: dict[str, Callable[[Mapping[str, object]], bool]] = {"grounded_review": is_plain_turn}
+"""Canonical providers that can tell at a glance that a payload is not for them."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -115,6 +119,25 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
                 "config": listener.config,
             }
         )
+
+
+def passed_over(lineup: Lineup, event: str, payload: Mapping[str, object]) -> list[Record] | None:
+    """The records of a pass in which every provider sees at a glance that it has nothing to say.
+
+    None when one of them has to be asked; then `evaluate` says what it gave.
+    """
+    told: list[Record] = []
+    for listener in lineup.hearing(event):
+        glance = None if listener.custom else NOTHING.get(listener.provider_id)
+        if glance is None or not glance(payload):
+            return None
+        told.append(_unmoved(listener.provider_id, event))
+    return told
+
+
+@lru_cache(maxsize=128)
+def _unmoved(provider_id: str, event: str) -> Record:
+    return Evaluated(provider_id=provider_id, event=event).record()
 
 
 async def evaluate(

@@ -112,7 +112,7 @@ class Gate:
                 reply: object = await self._ask(request)
         except TimeoutError:
             return _declined(f"it was asked for, and nobody answered within {self._deadline:g} seconds")
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             _logger.exception("the approval callback failed for %s", request.call.name)
             return _declined(f"asking for approval failed ({type(error).__name__})")
         return _read(reply)

@@ -38,7 +38,7 @@ async def supervise(
 
     Raises:
         Stopped: the deadline passed, or `stop` was set.
-        ToolError: the work cancelled itself.
+        ToolError: the work cancelled itself, or raised what is no `Exception`.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -50,6 +50,9 @@ async def supervise(
         await _end(task)
     if task.cancelled():
         raise ToolError("the tool cancelled itself and gave no result")
+    error = task.exception()
+    if error is not None and not isinstance(error, Exception):
+        raise ToolError(f"the tool raised {type(error).__name__}: {error}".rstrip(": ")) from error
     return task.result()
 
 

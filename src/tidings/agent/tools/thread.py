@@ -28,7 +28,8 @@ async def in_thread(function: Callable[[], _T]) -> _T:
     """What `function` returns or raises; a cancelled caller leaves it running alone.
 
     Raises:
-        ToolError: too many earlier functions are still busy.
+        ToolError: too many earlier functions are still busy, or this one raised KeyboardInterrupt, which
+            only ever comes to the main thread.
     """
     slots = _slots
     if not slots.acquire(blocking=False):
@@ -50,6 +51,8 @@ async def in_thread(function: Callable[[], _T]) -> _T:
         slots.release()
         raise
     value, error = await answer
+    if isinstance(error, KeyboardInterrupt):
+        raise ToolError("the tool raised KeyboardInterrupt") from error
     if error is not None:
         raise error
     return value  # type: ignore[return-value]  # None only where the function gave None

@@ -20,6 +20,7 @@ from tidings.bridge.rpc import INVALID_PARAMS, RpcError
 from tidings.bridge.served import updates as shapes
 from tidings.bridge.served.decisions import Decisions
 from tidings.bridge.served.gate import MODES, ServedGate, find_mode
+from tidings.bridge.served.neighbours import Neighbourhood
 from tidings.bridge.served.observer import Observer
 from tidings.bridge.served.prompt import neutral
 from tidings.bridge.served.run import Asked, Ended, Settings, run_prompt
@@ -70,6 +71,7 @@ class ServedSession:
         self._open_calls: set[str] = set()
         self._heard_text = False
         self._turns: Turns[Asked, Ended] = Turns(self._run, session.cancel, Ended(stop_reason="cancelled"))
+        self.neighbours = Neighbourhood(session, settings.connect, self.note)
         Observer(self).attach(session, settings.log)
 
     @property
@@ -168,6 +170,7 @@ class ServedSession:
         if not await self._turns.end(STOP):
             text = f"a cancelled prompt did not end within {STOP:g} s and was cut off"
             self.note("prompt_cut_off", text)
+        await self.neighbours.close()
 
     def note(self, code: str, message: str, **more: object) -> None:
         """Write a warning in the session's log."""
@@ -239,7 +242,8 @@ class ServedSession:
     async def _run(self, asked: Asked) -> Ended:
         self.session.cancelled = False
         self._heard_text = False
-        tools = [heard(tool, partial(self._heard, tool)) for tool in self._settings.tools(self.folder.root)]
+        offered = [*self._settings.tools(self.folder.root), *await self.neighbours.tools()]
+        tools = [heard(tool, partial(self._heard, tool)) for tool in offered]
         ended = await run_prompt(asked, self.session, self._settings, tools, self.gate, self._say)
         if ended.text and not ended.streamed:
             self._outlet.update(self.id, shapes.said(ended.text))

@@ -39,6 +39,11 @@ class Served:
         self._claims = claims_on(settings.log)
         self._open: dict[str, ServedSession] = {}
 
+    @property
+    def connects(self) -> bool:
+        """Whether sessions can be given servers to connect to."""
+        return self._settings.connect is not None
+
     def new(self, cwd: object) -> ServedSession:
         """A session that works in `cwd`.
 

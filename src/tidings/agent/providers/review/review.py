@@ -43,7 +43,7 @@ _CLOSING = "Fix these, or say why they do not matter, before you call the work d
 
 def grounded_review(situation: Situation) -> Payload | None:
     """The reminder that lists the findings; None without concrete evidence."""
-    if all(key in _WITHOUT_EVIDENCE or item is None for key, item in situation.payload.items()):
+    if is_plain_turn(situation.payload):
         return None
     settings = situation.settings
     warnings = settings.get("include_warnings") is True
@@ -57,6 +57,11 @@ def grounded_review(situation: Situation) -> Payload | None:
         lines.append(f"- {len(found) - most} more omitted.")
     body = "\n".join((*lines, _CLOSING))
     return TABLE["grounded_review"].spec(body, key=fingerprint(situation.event, found))
+
+
+def is_plain_turn(payload: Mapping[str, object]) -> bool:
+    """Whether there is nothing in the payload that could hold evidence."""
+    return all(key in _WITHOUT_EVIDENCE or item is None for key, item in payload.items())
 
 
 def findings(payload: Mapping[str, object], *, texts: bool = True, warnings: bool = False) -> list[Finding]:
