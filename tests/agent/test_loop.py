@@ -544,3 +544,19 @@ def test_a_provider_that_is_registered_while_a_loop_runs_is_asked_from_then_on()
 
     play(model=ScriptedModel([register]), registry=registry, reminders=None)
     assert asked == ["post_turn"]
+
+
+def test_a_task_of_text_and_images_is_heard_by_hooks_and_may_be_refused() -> None:
+    registry, heard = Registry(), []
+    registry.register_session_hook("user_prompt_submit", lambda ctx: heard.append(ctx.prompt))
+    blocks = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image", "media_type": "image/png", "data": "AAAA"},
+    ]
+    model = ScriptedModel(["A dot."])
+    result = play(blocks, model=model, registry=registry)
+    assert (result.status, heard) == ("done", ["What is this?"])
+    assert "AAAA" in json.dumps(model.requests[0]["messages"][-1])
+    registry.register_session_hook("user_prompt_submit", lambda ctx: {"block": True, "reason": "no images"})
+    refused = play(blocks, model=ScriptedModel([]), registry=registry)
+    assert (refused.status, refused.text) == ("blocked", "no images")

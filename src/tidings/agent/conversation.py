@@ -32,6 +32,13 @@ def user(content: object) -> Payload:
     return message
 
 
+def words(content: str | Sequence[Block]) -> str:
+    """The text of a user's message, without its images."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block["text"]) for block in content if "text" in block)
+
+
 def assistant(answer: Answer, wire: Wire) -> Payload:
     """The model's turn, neutral and as `wire` gave it."""
     message: Payload = {"role": "assistant", "content": answer.text}

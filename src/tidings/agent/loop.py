@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -17,6 +18,7 @@ from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.idle import idle
 from tidings.agent.leaving import leave
 from tidings.agent.models.choose import opened
+from tidings.agent.models.forms import Block
 from tidings.agent.port import Answer, Model, ModelError
 from tidings.agent.providers.facts import Recall
 from tidings.agent.registry import Registry
@@ -34,6 +36,9 @@ from tidings.recall.default import recall_facts
 from tidings.rendering.pieces import SystemInput
 from tidings.rendering.render import render
 from tidings.shell.transforms import append_message, mark_fired, post_turn
+
+Task: TypeAlias = str | Sequence[Block]
+"""What a user asks for: text, or blocks of text and images."""
 
 MAX_ITERATIONS = 50
 
@@ -59,7 +64,7 @@ def project_recall(
 
 
 async def agent_loop(
-    task: str | None,
+    task: Task | None,
     system: SystemInput = None,
     *,
     model: Model | str,
@@ -80,6 +85,8 @@ async def agent_loop(
     on_text: OnText | None = None,
 ) -> LoopResult:
     """Work on `task` until the model is done; None goes on with what the session holds.
+
+    `task` is text, or blocks of text and images as in `session.inject`; hooks hear its text.
 
     Raises:
         CallerError: arguments that cannot be used, or a session in which another loop works;
@@ -109,7 +116,7 @@ async def agent_loop(
                 place.flush()
 
 
-def _check(task: str | None, max_iterations: object) -> None:
+def _check(task: Task | None, max_iterations: object) -> None:
     if task is not None:
         conversation.user(task)
     if type(max_iterations) is not int or max_iterations < 1:
@@ -122,7 +129,7 @@ def _workspace(given: Path | str | None, session: Session) -> Path | None:
     return Path(chosen) if chosen else None
 
 
-async def _play(run: Run, task: str | None, daemon: Daemon | None) -> LoopResult:
+async def _play(run: Run, task: Task | None, daemon: Daemon | None) -> LoopResult:
     try:
         status = await _begin(run, task) or await _iterate(run, daemon)
         error = CUT_SHORT if status == "cut_short" else None
@@ -135,16 +142,16 @@ async def _play(run: Run, task: str | None, daemon: Daemon | None) -> LoopResult
     return run.result(status, error)
 
 
-async def _begin(run: Run, task: str | None) -> Status | None:
+async def _begin(run: Run, task: Task | None) -> Status | None:
     """Say what starts; a hook may refuse the task."""
-    run.happenings.task = task or ""
+    words = run.happenings.task = conversation.words(task or "")
     run.close_open_calls()
     run.held = not await wakes_up(run.session, run.happenings)
     await run.happenings.handle(run.session.stored.events)
-    await run.happenings.happen("session_start", {"task": task or "", "iteration": 0})
+    await run.happenings.happen("session_start", {"task": words, "iteration": 0})
     if task is None:
         return None
-    refused = await run.happenings.happen("user_prompt_submit", {"prompt": task})
+    refused = await run.happenings.happen("user_prompt_submit", {"prompt": words})
     if refused is not None:
         run.text = refused
         return "blocked"

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tidings.agent.happenings import ReminderSettings
-from tidings.agent.loop import agent_loop, project_recall
+from tidings.agent.loop import Task, agent_loop, project_recall
 from tidings.agent.models.forms import Block
 from tidings.agent.port import Answer, Model, ToolSpec, Usage
 from tidings.agent.providers.facts import Recall
@@ -116,11 +116,8 @@ async def run_prompt(
     """
     root = Path(session.anchor or ".")
     model = Heeded(settings.model)
-    text_only = asked.content if isinstance(asked.content, str) else None
-    if text_only is None:
-        session.inject(asked.content)
 
-    async def run(task: str | None) -> LoopResult:
+    async def run(task: Task | None) -> LoopResult:
         return await agent_loop(
             task,
             settings.system.replace("{root}", str(root)),
@@ -138,7 +135,7 @@ async def run_prompt(
         )
 
     kept = tuple(tools)
-    result = await run(text_only)
+    result = await run(asked.content)
     usage = result.usage
     while result.status == "done" and _words_wait(session):
         result = await run(None)
