@@ -24,7 +24,7 @@ REASONS: dict[str, str] = {
     "openai": "`openai/…`, `openai-responses/…` and `openai-compatible/…` models",
     "gemini": "`gemini/…` models",
     "watch": "`tidings watch`: the system's own file notification, bursts coalesced",
-    "hub": "the local hub and its panel; not built yet",
+    "hub": "the local hub: its HTTP API and live feed",
     "recall": "a quicker index for namespaces of more than 10,000 facts",
     "memory": "similarity in `tidings memory`, offline",
     "all": "all of these",

@@ -45,6 +45,8 @@ class Recorder:
             told = plain(ctx)
             assert isinstance(told, dict)
             assert told.pop("event") == event
+            if "session_id" not in EVENTS[event].payload:
+                assert isinstance(told.pop("session_id"), str)
             if "arguments" in told:
                 assert told.pop("args") == told["arguments"]
             self.heard.append((event, told))

@@ -137,7 +137,7 @@ def test_an_event_that_is_not_kept_is_heard_and_never_written() -> None:
     session = td.Session("s", log=log)
     session.emit_later("worker_progressed", {"agent_id": "child"}, kept=False)
     play(model=ScriptedModel(["done"]), session=session, registry=recorder.registry)
-    assert recorder.payloads("worker_progressed") == [{"agent_id": "child"}]
+    assert recorder.payloads("worker_progressed") == [{"session_id": "s", "agent_id": "child"}]
     assert kinds(log) == []
 
 

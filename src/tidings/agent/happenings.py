@@ -107,7 +107,7 @@ class Happenings:
         return run
 
     async def _round(self, event: str, payload: Mapping[str, object]) -> tuple[HookRun, Pass]:
-        run = await run_hooks(self._registry, event, payload)
+        run = await run_hooks(self._registry, event, payload, session_id=self._session.id)
         if run.veto is None and self._provided(event):
             return run, await self._asked(event, payload)
         return run, Pass((), self._session.stored.pressure)
@@ -148,7 +148,7 @@ class Happenings:
         for call in calls:
             payload = {"tool_name": call.name, "tool_call_id": call.id, "arguments": call.arguments}
             async with self._turn:
-                run = await run_hooks(self._registry, "pre_tool_use", payload)
+                run = await run_hooks(self._registry, "pre_tool_use", payload, session_id=self._session.id)
             self._admit_hooks(run, call.id)
             if run.veto is None:
                 allowed.append(_with_arguments(call, run.action))

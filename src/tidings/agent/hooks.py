@@ -88,9 +88,14 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def run_hooks(
-    registry: Registry, event: str, payload: Mapping[str, object], *, strict: bool = False
+    registry: Registry,
+    event: str,
+    payload: Mapping[str, object],
+    *,
+    session_id: str | None = None,
+    strict: bool = False,
 ) -> HookRun:
-    """Call the matching hooks of `event` and read what they return.
+    """Call the matching hooks of `event` and read what they return; `session_id` says whose event it is.
 
     Raises:
         UnknownEventError: no such event.
@@ -101,7 +106,8 @@ async def run_hooks(
         return HookRun(event=kind.name)
     results: list[HookResult] = []
     failures: list[Failure] = []
-    seen = _seen({**payload, "event": kind.name}, {})
+    whose: Payload = {} if session_id is None else {"session_id": session_id}
+    seen = _seen({**whose, **payload, "event": kind.name}, {})
     hooks = registry.matching(kind, payload)
     skipped: tuple[str, ...] = ()
     for number, hook in enumerate(hooks):
