@@ -57,8 +57,8 @@ _QUIET = ("answered", "sent")
 class Conversations:
     """Conversation events of one session.
 
-    The registry must be the session's own: who else reads it, a sub-agent's loop for one, would have its
-    task taken for words of this session's user.
+    Only this session's events are answered: what others who read the registry do, a sub-agent's loop for
+    one, is not taken for words of this session's user.
     """
 
     def __init__(
