@@ -17,7 +17,20 @@ import msgspec
 
 from benchmarks.measure import Measurement
 
-NAMES = ("core", "model", "render", "log", "loop", "recall", "acp", "mcp", "watch", "memory", "import")
+NAMES = (
+    "core",
+    "model",
+    "render",
+    "log",
+    "loop",
+    "recall",
+    "acp",
+    "mcp",
+    "watch",
+    "memory",
+    "conversation",
+    "import",
+)
 RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 
