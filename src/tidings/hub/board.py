@@ -1,0 +1,101 @@
+"""The board: all envelopes and sessions of the hub, as the fold of its records.
+
+`apply` is the only thing that changes it, live and at replay alike. Envelopes that are finished are
+kept without their text, the last `REMEMBERED` of them, so that a repeated id and a late acknowledgement
+get their answer. It decides nothing and writes nothing: `service.py` does.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from tidings.core.records import Record
+from tidings.hub import envelope as letters
+from tidings.hub.address import Registration
+from tidings.hub.envelope import Envelope, State
+
+REGISTERED = "hub.session.registered"
+LEFT = "hub.session.left"
+
+REMEMBERED = 10_000
+"""How many finished envelopes are remembered."""
+
+
+class Board:
+    """What the records say. Not for more than one thread at a time."""
+
+    def __init__(self, records: Iterable[Record] = ()) -> None:
+        self.sessions: dict[str, Registration] = {}
+        self.open: dict[str, Envelope] = {}
+        self.finished: OrderedDict[str, Envelope] = OrderedDict()
+        self._boxes: dict[str, dict[str, None]] = {}
+        for record in records:
+            self.apply(record)
+
+    def apply(self, record: Record) -> None:
+        """Take in one record; kinds of others mean nothing here."""
+        if record.kind == REGISTERED:
+            session = msgspec.convert(record.payload, Registration)
+            self.sessions[session.session_id] = session
+        elif record.kind == LEFT:
+            self.sessions.pop(str(record.payload["session_id"]), None)
+        elif record.kind == letters.ACCEPTED:
+            self._keep(letters.opened(record.payload))
+        elif record.kind.startswith("hub.reminder."):
+            found = self.find(str(record.payload["reminder_id"]))
+            if found is not None:
+                self._keep(letters.evolve(found, record))
+
+    def find(self, reminder_id: str) -> Envelope | None:
+        """The envelope of this reminder, open or finished."""
+        return self.open.get(reminder_id) or self.finished.get(reminder_id)
+
+    def box(self, session_id: str) -> Iterator[Envelope]:
+        """The open envelopes that have something for a session, first come first."""
+        return (self.open[name] for name in tuple(self._boxes.get(session_id, ())))
+
+    def counts(self) -> dict[State, int]:
+        """How many envelopes are in each state, among those that are remembered."""
+        counted = dict.fromkeys(letters.STATES, 0)
+        for group in (self.open, self.finished):
+            for envelope in group.values():
+                counted[envelope.state] += 1
+        return counted
+
+    def _keep(self, envelope: Envelope) -> None:
+        name = envelope.reminder_id
+        if not envelope.finished:
+            self.open[name] = envelope
+            self._index(envelope)
+            return
+        self.open.pop(name, None)
+        self._forget(envelope)
+        self.finished[name] = replace(envelope, reminder=_without_text(envelope))
+        while len(self.finished) > REMEMBERED:
+            self.finished.popitem(last=False)
+
+    def _index(self, envelope: Envelope) -> None:
+        for session_id, delivery in envelope.deliveries.items():
+            if delivery.state in ("waiting", "leased"):
+                self._boxes.setdefault(session_id, {})[envelope.reminder_id] = None
+            else:
+                self._drop(session_id, envelope.reminder_id)
+
+    def _forget(self, envelope: Envelope) -> None:
+        for session_id in envelope.deliveries:
+            self._drop(session_id, envelope.reminder_id)
+
+    def _drop(self, session_id: str, reminder_id: str) -> None:
+        box = self._boxes.get(session_id)
+        if box is not None:
+            box.pop(reminder_id, None)
+            if not box:
+                del self._boxes[session_id]
+
+
+def _without_text(envelope: Envelope) -> dict[str, object]:
+    return {name: value for name, value in envelope.reminder.items() if name != "body"}

@@ -1,0 +1,147 @@
+"""The OpenAPI document of the hub, made of the table and the types that serve it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from tidings.core.reminder import Payload
+from tidings.errors import Problem
+from tidings.hub.operations import OPERATIONS, PREFIX, VERSION, Operation
+
+_REF = "#/components/schemas/{name}"
+
+STATUSES: dict[int, str] = {
+    400: "The request is wrong; the message names the field, the value and the fix.",
+    401: "The token is missing or wrong.",
+    403: "The Host or Origin is not the hub's own.",
+    404: "The session or the reminder is not known.",
+    409: "It was delivered already, its time was over, or its id is taken by another reminder.",
+    413: "The body is too long.",
+    415: "The body is not application/json.",
+    429: "The hub holds as much as it may; send again later.",
+    500: "The log could not be written, or the disk did not confirm it; send again with the same id.",
+}
+"""Every refusal, and what it means."""
+
+
+class ErrorData(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What a program reads; which members there are depends on the error."""
+
+    code: str | None = None
+    problems: list[Problem] | None = None
+    field: str | None = None
+    reason: str | None = None
+
+
+class Error(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Why it was refused; `code` is that of the JSON-RPC bridge."""
+
+    code: int
+    message: str
+    data: ErrorData | None = None
+
+
+class Refusal(msgspec.Struct, kw_only=True):
+    """The body of every answer that is not 200."""
+
+    error: Error
+
+
+class Health(msgspec.Struct, kw_only=True):
+    """The hub answers."""
+
+    status: Literal["ok"]
+    version: str
+
+
+def document(version: str) -> Payload:
+    """The whole document, JSON-ready."""
+    types = [kind for each in OPERATIONS for kind in (each.asked, each.answered)]
+    _, components = msgspec.json.schema_components(
+        [*types, Refusal, Health], ref_template=_REF, schema_hook=_anything
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Tidings hub", "version": version},
+        "paths": _paths(components),
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def _anything(_: type) -> Payload:
+    """The schema of a member that may hold any JSON."""
+    return {"description": "Any JSON value."}
+
+
+def _paths(components: Payload) -> Payload:
+    paths: dict[str, Payload] = {}
+    for each in OPERATIONS:
+        paths.setdefault(each.path, {})[each.verb.lower()] = _operation(each, components)
+    paths[f"{PREFIX}/records"] = {"get": _records()}
+    paths[f"{PREFIX}/health"] = {"get": _health()}
+    return dict(paths)
+
+
+def _operation(each: Operation, components: Payload) -> Payload:
+    told: Payload = {
+        "operationId": each.name,
+        "summary": each.summary,
+        "responses": {"200": _json(each.answered.__doc__ or "", each.answered), **_refusals(STATUSES)},
+    }
+    if each.verb == "POST":
+        return {**told, "requestBody": {"required": True, "content": _content(each.asked)}}
+    return {**told, "parameters": _query(components[each.asked.__name__])}
+
+
+def _query(schema: object) -> list[Payload]:
+    members = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    return [_parameter(name, member, "query") for name, member in members.items()]
+
+
+def _parameter(name: str, schema: Payload, place: str) -> Payload:
+    return {"name": name, "in": place, "required": False, "schema": schema}
+
+
+def _records() -> Payload:
+    cursor: Payload = {"type": "integer", "minimum": 0}
+    return {
+        "operationId": "records",
+        "summary": f"Follow the hub's records as server-sent events ({VERSION}).",
+        "parameters": [
+            _parameter("fromCursor", cursor, "query"),
+            _parameter("kindPrefix", {"type": "string"}, "query"),
+            _parameter("Last-Event-ID", {"type": "string", "pattern": "^[0-9]+$"}, "header"),
+        ],
+        "responses": {
+            "200": {"description": "A stream of records.", "content": {"text/event-stream": {}}},
+            **_refusals((400, 401, 403, 429)),
+        },
+    }
+
+
+def _health() -> Payload:
+    return {
+        "operationId": "health",
+        "summary": "Tell that the hub answers.",
+        "security": [],
+        "responses": {"200": _json("The hub answers.", Health), **_refusals((403,))},
+    }
+
+
+def _refusals(codes: Iterable[int]) -> Payload:
+    return {str(code): _json(STATUSES[code], Refusal) for code in codes}
+
+
+def _json(description: str, kind: type[msgspec.Struct]) -> Payload:
+    return {"description": description, "content": _content(kind)}
+
+
+def _content(kind: type[msgspec.Struct]) -> Payload:
+    return {"application/json": {"schema": {"$ref": _REF.format(name=kind.__name__)}}}
