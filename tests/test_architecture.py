@@ -34,6 +34,7 @@ IMPURE_MODULES = {
 HEAVY_MODULES = {"pydantic", "mcp", "mcp_types", "acp", "numpy", "typer", "rich", "starlette", "uvicorn"}
 ADAPTERS = {
     "acp": {"acp", "pydantic"},
+    "bridge": {"uvicorn"},
     "mcp": {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn"},
     "memory": {"numpy"},
     "hub": {"starlette", "uvicorn"},

@@ -10,13 +10,14 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import uvicorn
 
 from tidings.bridge.door.server import Door
 from tidings.bridge.rpc import METHOD_NOT_FOUND, Call, RpcError
+from tidings.bridge.web import WebServer
 from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
@@ -138,7 +139,7 @@ async def _website(hub: Hub, place: Place, port: int) -> AsyncIterator[str]:
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=STOPPING_SECONDS,
     )
-    server = _Server(config)
+    server = WebServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await _started(server, task)
@@ -156,25 +157,7 @@ def _listener(port: int) -> socket.socket:
         raise HubError(f"{HOST}:{port} cannot be used: {error}; give another with --port") from error
 
 
-class _Server(uvicorn.Server):
-    """uvicorn that says when it has started and leaves the signals to us."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.up = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets)
-        self.up.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave them alone."""
-        yield
-
-
-async def _started(server: _Server, task: asyncio.Task[None]) -> None:
+async def _started(server: WebServer, task: asyncio.Task[None]) -> None:
     up = asyncio.create_task(server.up.wait())
     try:
         await asyncio.wait({up, task}, timeout=STARTING_SECONDS, return_when=asyncio.FIRST_COMPLETED)

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tidings.bridge.web import WebServer
 from tidings.errors import CallerError, TidingsError
 from tidings.mcp.emit.reminders import CLOSING, Reminders, reminders_of
 from tidings.mcp.emit.sdk import SESSION_HEADER, WATCHED, AnyServer
@@ -156,22 +157,6 @@ def with_code(body: bytes, old: int, new: int) -> bytes:
     return msgspec.json.encode({**message, "error": {**error, "code": new}})
 
 
-class _Uvicorn(uvicorn.Server):
-    """uvicorn that says when it has started and leaves the signals to us: it would raise them once more."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.up = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.up.set()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 @asynccontextmanager
 async def serving(
     server: AnyServer, host: str = "127.0.0.1", port: int = 0, *, deadline: float = CLOSING, **options: Any
@@ -200,7 +185,7 @@ async def serving(
         ws="none",
         timeout_graceful_shutdown=max(1, int(deadline)),
     )
-    running = _Uvicorn(config)
+    running = WebServer(config)
     task = asyncio.create_task(running.serve(sockets=[listener]))
     try:
         await _started(running, task)
@@ -212,7 +197,7 @@ async def serving(
         await task
 
 
-async def _started(server: _Uvicorn, task: asyncio.Task[None]) -> None:
+async def _started(server: WebServer, task: asyncio.Task[None]) -> None:
     up = asyncio.create_task(server.up.wait())
     try:
         await asyncio.wait({up, task}, timeout=STARTING, return_when=asyncio.FIRST_COMPLETED)
