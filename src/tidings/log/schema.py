@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tidings.errors import LogUnavailableError, LogUsageError
 from tidings.log.failure import log_error
+from tidings.log.wal import takes_wal
 
 APPLICATION_ID = 0x7464676C  # "tdgl"
 VERSION = 1
@@ -99,16 +100,7 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _switch_to_wal(connection: sqlite3.Connection, path: Path, deadline: float) -> None:
-    """Set WAL mode; SQLite's own busy timeout does not cover two processes that do it at once."""
-    while True:
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            break
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-    if mode != "wal":
+    if not takes_wal(connection, deadline):
         raise LogUnavailableError(
             f"event log {path} cannot use write-ahead logging here; put it on a local disk"
         )

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from tidings.errors import CallerError
+from tidings.log.wal import takes_wal
 from tidings.memory.failure import MemoryUnavailableError, memory_error
 
 APPLICATION_ID = 0x7464676D  # "tdgm"
@@ -128,16 +129,7 @@ def _adopt(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path, deadline: float) -> None:
-    """Switch to WAL; the busy timeout does not cover two processes that do it at once."""
-    while True:
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            break
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-    if mode != "wal":
+    if not takes_wal(connection, deadline):
         raise MemoryUnavailableError(
             f"memory {path} cannot use write-ahead logging here; put it on a local disk"
         )

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from tidings.errors import CallerError
+from tidings.log.wal import takes_wal
 from tidings.recall.failure import FactsUnavailableError, facts_error
 
 APPLICATION_ID = 0x74646766  # "tdgf"
@@ -115,17 +116,7 @@ def _adopt(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path, deadline: float) -> None:
-    """Switch to WAL; the busy timeout does not cover two processes that do it at once."""
-    mode = ""
-    while mode != "wal":
-        try:
-            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-            continue
-        if mode != "wal":
-            raise FactsUnavailableError(
-                f"fact store {path} cannot use write-ahead logging here; put it on a local disk"
-            )
+    if not takes_wal(connection, deadline):
+        raise FactsUnavailableError(
+            f"fact store {path} cannot use write-ahead logging here; put it on a local disk"
+        )
