@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import repeat
 
 import msgspec
 
@@ -22,6 +23,7 @@ MAX_DEPTH = 256
 MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_PLAIN = {dict}
 _ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
 _encoder = msgspec.json.Encoder()
 _encode, _encode_lines = _encoder.encode, _encoder.encode_lines
@@ -40,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 def payloads_of(entries: Sequence[Entry]) -> list[dict[str, object]]:
     """Decode the payloads again, as every reader will get them."""
-    return decode_payloads(",".join([entry.payload for entry in entries]), len(entries))
+    return decode_payloads("\n".join([entry.payload for entry in entries]), len(entries))
 
 
 def now_ms() -> int:
@@ -55,7 +57,7 @@ def entry_of(topic: str, kind: str, payload: Mapping[str, object], now: int) -> 
         LogUsageError: a bad topic or kind, or a payload that JSON cannot hold.
     """
     try:
-        named = _are_names(topic, kind)
+        named = _is_name(topic) and _is_name(kind)
     except TypeError:
         named = False
     if not named:
@@ -71,12 +73,10 @@ def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
         LogUsageError: a draft that is not (topic, kind, payload), or a bad part of one.
     """
     given = list(drafts)
-    payloads = _encoded_at_once(given)
-    if payloads is None:
+    encoded = _encoded_at_once(given)
+    if encoded is None:
         return [_entry_at(place, draft, now) for place, draft in enumerate(given)]
-    return [
-        Entry(topic, kind, payload, now) for (topic, kind, _), payload in zip(given, payloads, strict=True)
-    ]
+    return list(map(Entry, *encoded, repeat(now)))
 
 
 def check_name(field: str, value: object) -> str:
@@ -135,18 +135,22 @@ def encode(payload: Mapping[str, object]) -> str:
     return encoded.decode()
 
 
-def _encoded_at_once(drafts: Sequence[Draft]) -> list[str] | None:
-    """All payloads as JSON text by one call of the encoder; None when a draft needs a closer look."""
+def _encoded_at_once(
+    drafts: Sequence[Draft],
+) -> tuple[Sequence[str], Sequence[str], Sequence[str]] | None:
+    """Topics, kinds and payloads, encoded by one call; None when a draft needs a closer look."""
     try:
-        plain = [type(payload) is dict and _are_names(topic, kind) for topic, kind, payload in drafts]
-        if not all(plain):
+        topics, kinds, payloads = zip(*drafts, strict=True)
+        if {*map(type, payloads)} != _PLAIN or not all(map(_is_name, {*topics, *kinds})):
             return None
-        encoded = _encode_lines([payload for _, _, payload in drafts])
+        encoded = _encode_lines(payloads)
     except _ENCODING_ERRORS:
         return None
-    if len(encoded) > MAX_PAYLOAD_BYTES or _brackets(encoded) > MAX_DEPTH:
+    *lines, _ = encoded.decode().split("\n")
+    long = [line for line in lines if len(line) > 2 * MAX_DEPTH]
+    if len(encoded) > MAX_PAYLOAD_BYTES or any(_brackets(line) > MAX_DEPTH for line in long):
         return None
-    return encoded.decode().split("\n")[:-1]
+    return topics, kinds, lines
 
 
 def _entry_at(place: int, draft: object, now: int) -> Entry:
@@ -166,14 +170,14 @@ def _dict_of(payload: object) -> dict[object, object]:
 
 
 @lru_cache(maxsize=4096)
-def _are_names(topic: str, kind: str) -> bool:
-    """Remember the pairs that passed, because the same few come all the time."""
-    return _NAME.fullmatch(topic) is not None and _NAME.fullmatch(kind) is not None
+def _is_name(value: str) -> bool:
+    """Whether it can be a topic or kind; remembered, because the same few come all the time."""
+    return _NAME.fullmatch(value) is not None
 
 
 def _depth(encoded: bytes) -> int:
     """Count how deep JSON nests, beyond `MAX_DEPTH`: readers must not exhaust their stack."""
-    if _brackets(encoded) <= MAX_DEPTH:
+    if _brackets(encoded.decode()) <= MAX_DEPTH:
         return 0
     depth = deepest = 0
     for byte in _STRING.sub(b"", encoded):
@@ -182,9 +186,9 @@ def _depth(encoded: bytes) -> int:
     return deepest
 
 
-def _brackets(encoded: bytes) -> int:
+def _brackets(encoded: str) -> int:
     """Count opening brackets, also those in strings: nothing nests deeper than that."""
-    return encoded.count(b"[") + encoded.count(b"{")
+    return encoded.count("[") + encoded.count("{")
 
 
 def _offender(where: str, value: object) -> str:

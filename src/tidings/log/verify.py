@@ -15,6 +15,7 @@ import msgspec
 from tidings.errors import LogCorruptError
 from tidings.log.chain import SPAN, Row, link, row_id
 from tidings.log.failure import log_error
+from tidings.log.pack import count
 from tidings.log.record import Verified
 
 _TOPICS = "SELECT id, name, base_cursor, base_link, cursor, link FROM topics ORDER BY id"
@@ -30,6 +31,11 @@ class _Topic(msgspec.Struct, frozen=True):
     link: bytes
 
 
+class _Walked(msgspec.Struct, frozen=True):
+    batches: int
+    rows: int
+
+
 def verify(connection: sqlite3.Connection, path: Path) -> Verified:
     """Check the whole file.
 
@@ -40,11 +46,12 @@ def verify(connection: sqlite3.Connection, path: Path) -> Verified:
         connection.execute("BEGIN")
         topics = [_Topic(*row) for row in connection.execute(_TOPICS)]
         _check_no_topic_missing(topics, path)
-        batches = sum(_check_topic(connection, topic, path) for topic in topics)
-        records = sum(topic.cursor - topic.base_cursor for topic in topics)
-        _check_no_stray(connection, records, path)
+        walked = [_check_topic(connection, topic, path) for topic in topics]
+        _check_no_stray(connection, sum(chain.rows for chain in walked), path)
     except sqlite3.Error as error:
         raise log_error(error, path) from error
+    records = sum(topic.cursor - topic.base_cursor for topic in topics)
+    batches = sum(chain.batches for chain in walked)
     return Verified(sum(topic.cursor > 0 for topic in topics), records, batches)
 
 
@@ -54,23 +61,22 @@ def _check_no_topic_missing(topics: list[_Topic], path: Path) -> None:
             raise LogCorruptError(f"event log {path}: topic number {expected} is missing")
 
 
-def _check_topic(connection: sqlite3.Connection, topic: _Topic, path: Path) -> int:
-    """Walk one chain and return its number of batches."""
-    cursor, previous, batches = topic.base_cursor, topic.base_link, 0
+def _check_topic(connection: sqlite3.Connection, topic: _Topic, path: Path) -> _Walked:
+    """Walk one chain and count what it consists of."""
+    cursor, previous, batches, stored = topic.base_cursor, topic.base_link, 0, 0
     for rows in _batches(connection, topic):
-        _check_dense(rows, topic, cursor, path)
+        last = _check_dense(rows, topic, cursor, path)
         found = rows[-1][4]
         rows[-1] = (*rows[-1][:4], None)
         if found is None or link(previous, topic.name, rows) != found:
-            last = cursor + len(rows)
             raise _broken(path, topic, cursor + 1, f"records {cursor + 1} to {last} were changed")
-        cursor, previous, batches = cursor + len(rows), found, batches + 1
+        cursor, previous, batches, stored = last, found, batches + 1, stored + len(rows)
     if cursor != topic.cursor:
         at = min(cursor, topic.cursor) + 1
         raise _broken(path, topic, at, f"it ends at {cursor} where {topic.cursor} were written")
     if previous != topic.link:
         raise _broken(path, topic, cursor, "its head does not match its last record")
-    return batches
+    return _Walked(batches, stored)
 
 
 def _batches(connection: sqlite3.Connection, topic: _Topic) -> Iterator[list[Row]]:
@@ -86,16 +92,20 @@ def _batches(connection: sqlite3.Connection, topic: _Topic) -> Iterator[list[Row
         yield batch
 
 
-def _check_dense(rows: list[Row], topic: _Topic, cursor: int, path: Path) -> None:
-    for expected, row in enumerate(rows, cursor + 1):
-        if row[0] % SPAN != expected:
-            raise _broken(path, topic, expected, f"record {expected} is missing")
+def _check_dense(rows: list[Row], topic: _Topic, cursor: int, path: Path) -> int:
+    """The cursor that `rows` reach, when each begins where the one before it ended."""
+    for row in rows:
+        end = cursor + count(str(row[2]))
+        if row[0] % SPAN != end:
+            raise _broken(path, topic, cursor + 1, f"record {cursor + 1} is missing")
+        cursor = end
+    return cursor
 
 
-def _check_no_stray(connection: sqlite3.Connection, records: int, path: Path) -> None:
+def _check_no_stray(connection: sqlite3.Connection, rows: int, path: Path) -> None:
     stored = connection.execute("SELECT count(*) FROM records").fetchone()[0]
-    if stored != records:
-        raise LogCorruptError(f"event log {path}: {stored - records} records belong to no topic's chain")
+    if stored != rows:
+        raise LogCorruptError(f"event log {path}: {stored - rows} rows belong to no topic's chain")
 
 
 def _broken(path: Path, topic: _Topic, cursor: int, what: str) -> LogCorruptError:

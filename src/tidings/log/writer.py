@@ -21,6 +21,7 @@ from tidings.errors import LogCorruptError, LogUsageError
 from tidings.log.chain import ORIGIN, Row, row_id, seal
 from tidings.log.entry import Entry
 from tidings.log.failure import closed_error, log_error
+from tidings.log.pack import packed
 from tidings.log.record import LogRecord
 
 _REMEMBERED_TOPICS = 10_000
@@ -64,16 +65,17 @@ def stack(entries: Sequence[Entry], heads: Mapping[str, Head]) -> Stack:
     rows: list[Row] = []
     after = {}
     for topic, head in heads.items():
-        laid = _rows(piles[topic], head)
-        after[topic] = Head(head.topic_id, head.cursor + len(laid), seal(head.link, topic, laid))
+        pile = piles[topic]
+        laid = packed(pile, row_id(head.topic_id, head.cursor + 1))
+        after[topic] = Head(head.topic_id, head.cursor + len(pile), seal(head.link, topic, laid))
         rows += laid
     return Stack(rows, cursors, after)
 
 
 def _stack_one(entries: Sequence[Entry], topic: str, head: Head) -> Stack:
     """The usual batch: one topic, so the cursors are a range."""
-    rows = _rows(entries, head)
-    last = head.cursor + len(rows)
+    rows = packed(entries, row_id(head.topic_id, head.cursor + 1))
+    last = head.cursor + len(entries)
     after = Head(head.topic_id, last, seal(head.link, topic, rows))
     return Stack(rows, range(head.cursor + 1, last + 1), {topic: after})
 
@@ -128,7 +130,7 @@ class Writer:
         """Run the transaction; None when a remembered head was not the head any more."""
         execute = self.connection.execute
         execute("BEGIN IMMEDIATE")
-        heads = self._heads_of({entry.topic for entry in entries})
+        heads = self._heads_of(dict.fromkeys([entry.topic for entry in entries]))
         stacked = stack(entries, heads)
         if not self._advance(heads, stacked.heads):
             execute("ROLLBACK")
@@ -184,11 +186,3 @@ class Writer:
             raise closed_error(self._path)
         if os.getpid() != self._pid:
             raise LogUsageError(f"event log {self._path} was opened before a fork; open it in each process")
-
-
-def _rows(entries: Sequence[Entry], head: Head) -> list[Row]:
-    first = row_id(head.topic_id, head.cursor + 1)
-    return [
-        (at, entry.occurred_at_ms, entry.kind, entry.payload, None)
-        for at, entry in enumerate(entries, first)
-    ]
