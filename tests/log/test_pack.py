@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidings.log import LogRecord, Verified, open_log
-from tidings.log.entry import Entry
-from tidings.log.pack import MOST_CHARACTERS, MOST_RECORDS, count, packed, unpacked
+from tidings.log.chain import Row
+from tidings.log.entry import Columns, Entry
+from tidings.log.pack import MOST_CHARACTERS, MOST_RECORDS, count, packets, unpacked
+from tidings.log.writer import Head, stack
 from tidings.testing.log_contract import take
 
 OLD = Path(__file__).parent / "fixtures" / "schema-1.sqlite"
@@ -31,9 +33,13 @@ def rows_in(path: Path) -> list[tuple[int, str]]:
         return connection.execute("SELECT id % (1 << 40), kind FROM records ORDER BY id").fetchall()
 
 
+def pack(entries: list[Entry], first: int) -> list[Row]:
+    return stack(packets(Columns.of(entries)), {"t": Head(0, first - 1, bytes(32))}).rows
+
+
 @given(entries=ENTRIES)
 def test_what_is_packed_comes_out_again(entries: list[Entry]) -> None:
-    rows = packed(entries, 11)
+    rows = pack(entries, 11)
     cursors, times, kinds = unpacked(*zip(*[row[:3] for row in rows], strict=True))
     payloads = [line for row in rows for line in row[3].split("\n")]
     assert [count(row[2]) for row in rows] == [row[3].count("\n") + 1 for row in rows]
@@ -69,24 +75,25 @@ def test_a_commit_has_one_row_in_each_topic(tmp_path: Path) -> None:
     with open_log(path) as log:
         log.append_batch([("t", "a", {}), ("u", "x", {}), ("t", "a", {}), ("t", "b", {})])
         log.append("t", "a", {})
-    assert rows_in(path) == [(3, "a  b"), (4, "a"), (1, "x")]
+    assert rows_in(path) == [(3, "a a b"), (4, "a"), (1, "x")]
 
 
 def test_a_row_ends_where_the_time_changes() -> None:
     entries = [Entry("t", "k", "{}", at) for at in (5, 5, 6, 5)]
-    assert packed(entries, 1) == [
-        (2, 5, "k ", "{}\n{}", None),
-        (3, 6, "k", "{}", None),
-        (4, 5, "k", "{}", None),
+    assert [row[:4] for row in pack(entries, 1)] == [
+        (2, 5, "k ", "{}\n{}"),
+        (3, 6, "k", "{}"),
+        (4, 5, "k", "{}"),
     ]
 
 
 def test_a_row_holds_only_so_much() -> None:
     small = [Entry("t", "k", "{}", 5)] * (MOST_RECORDS + 1)
-    assert [count(row[2]) for row in packed(small, 1)] == [MOST_RECORDS, 1]
+    assert [count(row[2]) for row in pack(small, 1)] == [MOST_RECORDS, 1]
     half = Entry("t", "k", "x" * (MOST_CHARACTERS // 2), 5)
+    rest = Entry("t", "k", "x" * (MOST_CHARACTERS // 2 - 1), 5)
     big = Entry("t", "k", "x" * (MOST_CHARACTERS + 1), 5)
-    assert [count(row[2]) for row in packed([half, half, half, big, half], 1)] == [2, 1, 1, 1]
+    assert [count(row[2]) for row in pack([half, rest, half, half, big, rest], 1)] == [2, 1, 1, 1, 1]
 
 
 def test_a_long_batch_is_read_from_any_place(tmp_path: Path) -> None:

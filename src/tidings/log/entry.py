@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 
@@ -23,8 +24,10 @@ MAX_DEPTH = 256
 MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_REMEMBERED = 10_000
+_known_names: set[object] = set()
 _PLAIN = {dict}
-_ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
+ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
 _encoder = msgspec.json.Encoder()
 _encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
@@ -38,6 +41,33 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     kind: str
     payload: str
     occurred_at_ms: int
+
+
+class Columns(msgspec.Struct, frozen=True, gc=False):
+    """Records on their way in, together: what `Entry` says of one, column by column."""
+
+    topics: Sequence[str]
+    kinds: Sequence[str]
+    payloads: Sequence[str]
+    times: Sequence[int]
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> Columns:
+        """The columns of `entries`."""
+        return cls(*[list(map(field, entries)) for field in _FIELDS])
+
+
+_FIELDS: tuple[Callable[[Entry], Any], ...] = tuple(map(attrgetter, Entry.__struct_fields__))
+
+
+class Series(msgspec.Struct, frozen=True, gc=False):
+    """Drafts of one topic and kind whose payloads differ in one field; `rest` is the same in all."""
+
+    topic: str
+    kind: str
+    field: str
+    values: tuple[str, ...]
+    rest: Mapping[str, object]
 
 
 def payloads_of(entries: Sequence[Entry]) -> list[dict[str, object]]:
@@ -56,17 +86,21 @@ def entry_of(topic: str, kind: str, payload: Mapping[str, object], now: int) -> 
     Raises:
         LogUsageError: a bad topic or kind, or a payload that JSON cannot hold.
     """
-    try:
-        named = _is_name(topic) and _is_name(kind)
-    except TypeError:
-        named = False
-    if not named:
-        check_name("topic", topic)
-        check_name("kind", kind)
+    _check_names(topic, kind)
     return Entry(topic, kind, encode(payload), now)
 
 
-def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
+def alone(topic: str, kind: str, payload: Mapping[str, object], now: int) -> Columns:
+    """The same as a batch of one.
+
+    Raises:
+        LogUsageError: a bad topic or kind, or a payload that JSON cannot hold.
+    """
+    _check_names(topic, kind)
+    return Columns((topic,), (kind,), (encode(payload),), (now,))
+
+
+def columns_of(drafts: Iterable[Draft], now: int) -> Columns:
     """Check and encode a batch; the error names the place of the bad draft.
 
     Raises:
@@ -75,8 +109,30 @@ def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
     given = list(drafts)
     encoded = _encoded_at_once(given)
     if encoded is None:
-        return [_entry_at(place, draft, now) for place, draft in enumerate(given)]
-    return list(map(Entry, *encoded, repeat(now)))
+        return Columns.of([_entry_at(place, draft, now) for place, draft in enumerate(given)])
+    return Columns(*encoded, [now] * len(given))
+
+
+def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
+    """The same, one by one.
+
+    Raises:
+        LogUsageError: a draft that is not (topic, kind, payload), or a bad part of one.
+    """
+    made = columns_of(drafts, now)
+    return list(map(Entry, made.topics, made.kinds, made.payloads, made.times))
+
+
+def check_series(series: Series) -> str:
+    """Encode what is the same in all of a series.
+
+    Raises:
+        LogUsageError: a bad part of it, or the field that should differ is the same in all.
+    """
+    _check_names(series.topic, series.kind)
+    if not series.rest or series.field in series.rest:
+        raise LogUsageError(f"a series by {series.field!r} needs other fields besides; got {series.rest!r:.80}")
+    return encode(series.rest)
 
 
 def check_name(field: str, value: object) -> str:
@@ -122,7 +178,7 @@ def encode(payload: Mapping[str, object]) -> str:
     plain = payload if isinstance(payload, dict) else _dict_of(payload)
     try:
         encoded = _encode(plain)
-    except _ENCODING_ERRORS as error:
+    except ENCODING_ERRORS as error:
         where = _offender("payload", payload)
         raise LogUsageError(f"{where} cannot be stored as JSON: {error}") from error
     if len(encoded) > 2 * MAX_DEPTH and _depth(encoded) > MAX_DEPTH:
@@ -141,14 +197,14 @@ def _encoded_at_once(
     """Topics, kinds and payloads, encoded by one call; None when a draft needs a closer look."""
     try:
         topics, kinds, payloads = zip(*drafts, strict=True)
-        if {*map(type, payloads)} != _PLAIN or not all(map(_is_name, {*topics, *kinds})):
+        if {*map(type, payloads)} != _PLAIN or not _are_names({*topics, *kinds}):
             return None
         encoded = _encode_lines(payloads)
-    except _ENCODING_ERRORS:
+    except ENCODING_ERRORS:
         return None
-    *lines, _ = encoded.decode().split("\n")
-    long = [line for line in lines if len(line) > 2 * MAX_DEPTH]
-    if len(encoded) > MAX_PAYLOAD_BYTES or any(_brackets(line) > MAX_DEPTH for line in long):
+    lines = encoded.decode().split("\n")
+    lines.pop()
+    if len(encoded) > MAX_PAYLOAD_BYTES or _may_be_deep(lines):
         return None
     return topics, kinds, lines
 
@@ -169,10 +225,24 @@ def _dict_of(payload: object) -> dict[object, object]:
     return dict(payload)
 
 
-@lru_cache(maxsize=4096)
-def _is_name(value: str) -> bool:
-    """Whether it can be a topic or kind; remembered, because the same few come all the time."""
-    return _NAME.fullmatch(value) is not None
+def _check_names(topic: object, kind: object) -> None:
+    try:
+        named = topic in _known_names and kind in _known_names
+    except TypeError:
+        named = False
+    if not named:
+        _are_names({check_name("topic", topic), check_name("kind", kind)})
+
+
+def _are_names(values: set[str]) -> bool:
+    """Whether all can be topics or kinds; remembered, because the same few come all the time."""
+    if not values <= _known_names:
+        if len(_known_names) > _REMEMBERED:
+            _known_names.clear()
+        if not all([_NAME.fullmatch(value) for value in values]):
+            return False
+        _known_names.update(values)
+    return True
 
 
 def _depth(encoded: bytes) -> int:
@@ -184,6 +254,11 @@ def _depth(encoded: bytes) -> int:
         depth += (byte in b"[{") - (byte in b"]}")
         deepest = max(deepest, depth)
     return deepest
+
+
+def _may_be_deep(lines: Sequence[str]) -> bool:
+    """Whether there is room and reason to count levels: each takes two brackets."""
+    return max(map(len, lines)) > 2 * MAX_DEPTH and max(map(_brackets, lines)) > MAX_DEPTH
 
 
 def _brackets(encoded: str) -> int:
@@ -210,6 +285,6 @@ def _parts(value: object) -> Iterable[tuple[str, object]]:
 def _encodes(value: object) -> bool:
     try:
         _encode(value)
-    except _ENCODING_ERRORS:
+    except ENCODING_ERRORS:
         return False
     return True

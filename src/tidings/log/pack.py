@@ -1,36 +1,86 @@
 """Records in rows: those of a topic that are committed together share rows, and are told apart again.
 
 A row holds the kinds of its records, separated by spaces, and their payloads, a line each; neither
-separator can stand inside. A kind that repeats the one before it is left blank. The row's id is that
-of its last record, and its time is everyone's. One record alone is a row of one, so files of schema 1
-read the same. Pure; `writer` packs, `reading` and `verify` unpack.
+separator can stand inside. A kind that is left blank is the one before it. A text of payloads
+that begins with a comma says first what all of them end with. The row's id is that of its last
+record, and its time is everyone's. One record alone is a row of one, so files of schema 1 read the
+same. Pure; `writer` gives packets their place, `reading` and `verify` unpack rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import compress, groupby
+from typing import TypeAlias
 
-from tidings.log.chain import Row
-from tidings.log.entry import Entry
+import msgspec
+
+from tidings.log.entry import ENCODING_ERRORS, Columns, Draft, Series, check_series, columns_of
 
 MOST_RECORDS = 256
 MOST_CHARACTERS = 16 * 1024
 """A row with several payloads holds no more than this: who reads one record reads its row."""
 
+WHOLE = """CASE WHEN substr(payload, 1, 1) = ',' THEN
+    replace(substr(payload, instr(payload, char(10)) + 1), char(10),
+            substr(payload, 1, instr(payload, char(10))))
+    || substr(payload, 1, instr(payload, char(10)) - 1)
+    ELSE payload END"""
+"""The payloads of a row, each whole and on a line of its own, in SQL."""
 
-def packed(entries: Sequence[Entry], first: int) -> list[Row]:
-    """The rows of `entries`, of which the first has the id `first`."""
-    if len(entries) == 1:
-        (entry,) = entries
-        return [(first, entry.occurred_at_ms, entry.kind, entry.payload, None)]
-    rows: list[Row] = []
-    for together in _fitting(entries):
-        first += len(together)
-        kinds = _written([entry.kind for entry in together])
-        payloads = "\n".join([entry.payload for entry in together])
-        rows.append((first - 1, together[0].occurred_at_ms, kinds, payloads, None))
-    return rows
+_encode = msgspec.json.Encoder().encode
+
+
+class Packet(msgspec.Struct, frozen=True, gc=False):
+    """A row on its way in: everything but its place."""
+
+    count: int
+    at_ms: int
+    kinds: str
+    payloads: str
+
+
+Packets: TypeAlias = dict[str, list[Packet]]
+"""What is written together, by topic and in order."""
+
+
+def packets(batch: Columns) -> Packets:
+    """What `batch` is written as."""
+    topics = batch.topics
+    if topics.count(topics[0]) == len(topics):
+        return {topics[0]: _by_time(batch.kinds, batch.payloads, batch.times)}
+    made: Packets = {}
+    for topic in dict.fromkeys(topics):
+        mine = [name == topic for name in topics]
+        kinds, payloads = [*compress(batch.kinds, mine)], [*compress(batch.payloads, mine)]
+        made[topic] = _by_time(kinds, payloads, [*compress(batch.times, mine)])
+    return made
+
+
+def packets_of(drafts: Sequence[Draft | Series], now: int) -> Packets:
+    """What drafts and series are written as.
+
+    Raises:
+        LogUsageError: a bad draft, by its place, or a bad series.
+    """
+    lines = iter(columns_of([draft for draft in drafts if not isinstance(draft, Series)], now).payloads)
+    made: Packets = {}
+    runs: dict[str, tuple[list[str], list[str]]] = {}
+    for draft in drafts:
+        if isinstance(draft, Series):
+            rows = made.setdefault(draft.topic, [])
+            if draft.topic in runs:
+                rows += _rows(*runs.pop(draft.topic), now)
+            rows += _series(draft, now)
+        elif (run := runs.get(draft[0])) is None:
+            runs[draft[0]] = [draft[1]], [next(lines)]
+        else:
+            run[0].append(draft[1])
+            run[1].append(next(lines))
+    for topic, run in runs.items():
+        made[topic] = made.get(topic, []) + _rows(*run, now)
+    return made
 
 
 def count(kinds: str) -> int:
@@ -61,29 +111,78 @@ def _read(row: str) -> list[str]:
     return kinds
 
 
-def _written(kinds: list[str]) -> str:
-    later = ["" if kind == before else kind for before, kind in pairwise(kinds)]
-    return " ".join([kinds[0], *later])
+def _by_time(kinds: Sequence[str], payloads: Sequence[str], times: Sequence[int]) -> list[Packet]:
+    if times.count(times[0]) == len(times):
+        return _rows(kinds, payloads, times[0])
+    made: list[Packet] = []
+    start = 0
+    for time, run in groupby(times):
+        end = start + len([*run])
+        made += _rows(kinds[start:end], payloads[start:end], time)
+        start = end
+    return made
 
 
-def _fitting(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
-    """Part `entries` where the time changes or a row would grow too long."""
-    if len(entries) <= MOST_RECORDS and _is_short(entries) and _is_of_one_time(entries):
-        yield entries
-        return
-    start, size = 0, 0
-    for at, entry in enumerate(entries):
-        size += len(entry.payload)
-        fits = size <= MOST_CHARACTERS and at - start < MOST_RECORDS
-        if at > start and not (fits and entry.occurred_at_ms == entries[start].occurred_at_ms):
-            yield entries[start:at]
-            start, size = at, len(entry.payload)
-    yield entries[start:]
+def _rows(kinds: Sequence[str], payloads: Sequence[str], at_ms: int) -> list[Packet]:
+    if len(kinds) == 1:
+        return [Packet(1, at_ms, kinds[0], payloads[0])]
+    lines = "\n".join(payloads)
+    if len(lines) <= MOST_CHARACTERS and len(kinds) <= MOST_RECORDS:
+        return [Packet(len(kinds), at_ms, _written(kinds), lines)]
+    return [
+        Packet(end - at, at_ms, _written(kinds[at:end]), "\n".join(payloads[at:end]))
+        for at, end in _parts(payloads)
+    ]
 
 
-def _is_short(entries: Sequence[Entry]) -> bool:
-    return sum([len(entry.payload) for entry in entries]) <= MOST_CHARACTERS
+def _written(kinds: Sequence[str]) -> str:
+    """All kinds; if they are the same, it is said once."""
+    first = kinds[0]
+    return first + " " * (len(kinds) - 1) if kinds.count(first) == len(kinds) else " ".join(kinds)
 
 
-def _is_of_one_time(entries: Sequence[Entry]) -> bool:
-    return len({entry.occurred_at_ms for entry in entries}) == 1
+def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where rows begin and end that do not grow too long."""
+    start, size = 0, -1
+    for at, line in enumerate(lines):
+        size += len(line) + 1
+        if at > start and (size > MOST_CHARACTERS or at - start == MOST_RECORDS):
+            yield start, at
+            start, size = at, len(line)
+    if start < len(lines):
+        yield start, len(lines)
+
+
+def _series(series: Series, now: int) -> list[Packet]:
+    """The rows of a series: what is the same in all of it is written once."""
+    ending = f",{check_series(series)[1:]}"
+    try:
+        rows = _beginnings(series.field, series.values)
+    except ENCODING_ERRORS:
+        return packets(columns_of(drafts_of((series,)), now))[series.topic]
+    return [
+        Packet(number, now, series.kind + " " * (number - 1), f"{ending}\n{beginnings}")
+        for number, beginnings in rows
+    ]
+
+
+@lru_cache(maxsize=256)
+def _beginnings(field: str, values: tuple[str, ...]) -> list[tuple[int, str]]:
+    """The part of each payload that differs, a line each, and their number, row by row.
+
+    Remembered, because the same reminders are told of turn after turn.
+    """
+    name = _encode(field).decode()
+    lines = [f"{{{name}:{_encode(value).decode()}" for value in values]
+    return [(end - at, "\n".join(lines[at:end])) for at, end in _parts(lines)]
+
+
+def drafts_of(given: Iterable[Draft | Series]) -> list[Draft]:
+    """The drafts that `given` stands for, for logs that take nothing else."""
+    found: list[Draft] = []
+    for each in given:
+        if isinstance(each, Series):
+            found += [(each.topic, each.kind, {each.field: value, **each.rest}) for value in each.values]
+        else:
+            found.append(each)
+    return found

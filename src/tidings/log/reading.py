@@ -21,17 +21,17 @@ from tidings.errors import LogCorruptError
 from tidings.log.chain import SPAN, row_id
 from tidings.log.failure import closed_error, log_error
 from tidings.log.follow import FIRST_PAGE, Page, check_kept, next_size
-from tidings.log.pack import count, unpacked
+from tidings.log.pack import WHOLE, count, unpacked
 from tidings.log.record import LogRecord, decode_payloads
 
 _EXTENT = "SELECT id, base_cursor, cursor FROM topics WHERE name = ?"
 _TOPICS = "SELECT name FROM topics WHERE cursor > 0 ORDER BY name"
-_PAYLOADS = "SELECT id - ?, kind, payload FROM records WHERE id > ? AND id <= ? ORDER BY id"
+_PAYLOADS = f"SELECT id - ?, kind, {WHOLE} FROM records WHERE id > ? AND id <= ? ORDER BY id"
 _END = f"coalesce((SELECT min(id) FROM records WHERE id >= ?1 + ?3 AND id < ?1 + {SPAN}), ?1 + ?3)"
 _JOINED = f"""
     SELECT {_END} - ?1, group_concat(id - ?1), group_concat(at_ms), group_concat(kind, char(10)),
-           group_concat(payload, char(10))
-    FROM (SELECT id, at_ms, kind, payload FROM records WHERE id > ?1 + ?2 AND id <= {_END} {{}}
+           group_concat(payloads, char(10))
+    FROM (SELECT id, at_ms, kind, {WHOLE} AS payloads FROM records WHERE id > ?1 + ?2 AND id <= {_END} {{}}
           ORDER BY id)"""
 _ROWS = _JOINED.format("")
 _ROWS_OF_KIND = _JOINED.format("AND instr(' ' || kind, ' ' || ?4)")

@@ -9,16 +9,18 @@ bounded, in the journal and go in with the next write; the error is reported onc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from threading import Lock, RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidings.core.records import LIFECYCLE_TOPIC, Change, Record, transcript_topic
+from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcript_topic
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
+from tidings.log.entry import Series
+from tidings.log.pack import drafts_of
 
 if TYPE_CHECKING:
     from tidings.core.transcript import Transcript
@@ -28,6 +30,8 @@ WAITING = 10_000
 """How many records wait for a log that cannot be written; beyond it the oldest are lost."""
 
 Entry: TypeAlias = tuple[str, str, Payload]
+Written: TypeAlias = list[Entry | Series]
+"""What is written together; a series stands for its entries."""
 
 
 class Journal:
@@ -41,27 +45,34 @@ class Journal:
         self._bound = waiting
         self._lock = Lock()
 
-    def write(self, entries: list[Entry]) -> None:
+    def write(self, entries: Written) -> None:
         """Write `entries` after those that wait; if the log refuses, they wait too. Any thread may."""
         with self._lock:
             late = [*self._gap(), *self.waiting] if self.waiting or self.lost else []
             try:
-                self.log.append_batch([*late, *entries])
+                self._append([*late, *entries] if late else entries)
             except LogError as error:
                 self._wait(entries, error)
             else:
                 self._recovered()
+
+    def _append(self, entries: Written) -> None:
+        short = getattr(self.log, "append_series", None)
+        if short is None:
+            self.log.append_batch(drafts_of(entries))
+        else:
+            short(entries)
 
     def _gap(self) -> list[Entry]:
         if not self.lost:
             return []
         return [(LIFECYCLE_TOPIC, "log.gap", {"lost": self.lost, "reason": str(self.error)})]
 
-    def _wait(self, entries: list[Entry], error: LogError) -> None:
+    def _wait(self, entries: Written, error: LogError) -> None:
         if self.error is None:
             _report("error", f"the event log cannot be written, records wait: {error}")
         self.error = error
-        self.waiting.extend(entries)
+        self.waiting.extend(drafts_of(entries))
         while len(self.waiting) > self._bound:
             self.waiting.popleft()
             self.lost += 1
@@ -81,7 +92,7 @@ def _report(level: str, message: str) -> None:
 
 _journal: ContextVar[Journal | None] = ContextVar("tidings_journal", default=None)
 _scope: ContextVar[dict[str, str | None] | None] = ContextVar("tidings_scope", default=None)
-_gathered: ContextVar[list[Entry] | None] = ContextVar("tidings_gathered", default=None)
+_gathered: ContextVar[Written | None] = ContextVar("tidings_gathered", default=None)
 
 
 @contextmanager
@@ -151,32 +162,41 @@ class Step:
                 _journal.reset(self._installed)
             self._lock.release()
 
-    def _commit(self, gathering: Token[list[Entry] | None]) -> None:
+    def _commit(self, gathering: Token[Written | None]) -> None:
         entries, journal = _gathered.get(), _journal.get()
         _gathered.reset(gathering)
         if entries and journal is not None:
             journal.write(entries)
 
 
-def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[Change]) -> None:
+def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Sequence[Change]) -> None:
     """Append to the active log what a transform of `transcript` did."""
     journal = _journal.get()
     if journal is None:
         return
     here = _scope.get() or {}
-    session_id = transcript.session_id or here.get("session_id")
-    context: Payload = {
-        "session_id": session_id,
-        "task_id": here.get("task_id"),
-        "agent_id": transcript.agent_id or here.get("agent_id"),
-    }
-    entries = [(LIFECYCLE_TOPIC, record.kind, record.payload | context) for record in records]
-    if session_id is not None:
+    state = transcript.state
+    session_id = state.session_id or here.get("session_id")
+    entries: Written = []
+    if told:
+        context: Payload = {
+            "session_id": session_id,
+            "task_id": here.get("task_id"),
+            "agent_id": state.agent_id or here.get("agent_id"),
+        }
+        entries += [_lived(each, context) for each in told]
+    if changes and session_id is not None:
         topic = transcript_topic(session_id)
-        agent: Payload = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}
+        agent: Payload = {} if state.agent_id is None else {"agent_id": state.agent_id}
         entries += [(topic, change.kind, change.payload | agent) for change in changes]
     gathered = _gathered.get()
     if gathered is not None:
         gathered += entries
     elif entries:
         journal.write(entries)
+
+
+def _lived(each: Record | Alike, context: Payload) -> Entry | Series:
+    if isinstance(each, Alike):
+        return Series(LIFECYCLE_TOPIC, each.kind, each.field, each.values, each.rest | context)
+    return LIFECYCLE_TOPIC, each.kind, each.payload | context

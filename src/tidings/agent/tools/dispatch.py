@@ -69,8 +69,7 @@ class Dispatcher:
         """Run the calls; every one is closed with a receipt. `watch` hears what the gate has to ask."""
         given = context or ToolContext()
         context = msgspec.structs.replace(given, emit=_emitter(self._on_event or given.emit))
-        desk = msgspec.structs.replace(self._desk, watch=watch)
-        batch = _Batch([Attempt(call) for call in calls], desk, context)
+        batch = _Batch([Attempt(call, watch) for call in calls], self._desk, context)
         try:
             if len(calls) > 1 and self._side_by_side(calls):
                 await batch.run_side_by_side(self._max_parallel)
@@ -96,15 +95,15 @@ class _Batch:
         self._closed: dict[int, Receipt] = {}
 
     async def run_in_order(self) -> None:
-        for place in range(len(self._attempts)):
-            await self._run(place)
+        for place, attempt in enumerate(self._attempts):
+            self._close(place, await attempt.run(self._desk, self._context))
 
     async def run_side_by_side(self, at_once: int) -> None:
         slots = asyncio.Semaphore(at_once)
 
         async def in_slot(place: int) -> None:
             async with slots:
-                await self._run(place)
+                self._close(place, await self._attempts[place].run(self._desk, self._context))
 
         async with asyncio.TaskGroup() as group:
             for place in range(len(self._attempts)):
@@ -117,9 +116,6 @@ class _Batch:
 
     def receipts(self) -> tuple[Receipt, ...]:
         return tuple(self._closed[place] for place in range(len(self._attempts)))
-
-    async def _run(self, place: int) -> None:
-        self._close(place, await self._attempts[place].run(self._desk, self._context))
 
     def _close(self, place: int, receipt: Receipt) -> None:
         self._closed[place] = receipt

@@ -17,8 +17,9 @@ from tidings.agent.session import Session
 from tidings.bridge.updates import update_of
 from tidings.core.records import LIFECYCLE_TOPIC
 from tidings.core.reminder import Payload, Reminder, read_payload
+from tidings.log.pack import drafts_of
 from tidings.log.port import EventLog
-from tidings.shell.journal import Entry, Journal
+from tidings.shell.journal import Entry, Journal, Written
 
 REMEMBERED = 20_000
 """How many waiting and pending reminders are remembered; beyond it the oldest is told without its body."""
@@ -50,10 +51,10 @@ class Overheard(Journal):
         super().__init__(log)
         self._hear = hear
 
-    def write(self, entries: list[Entry]) -> None:
+    def write(self, entries: Written) -> None:
         """Write `entries`, then let them be heard."""
         super().write(entries)
-        self._hear(entries)
+        self._hear(drafts_of(entries))
 
 
 class Observer:
