@@ -1,8 +1,8 @@
 """The live feed: the hub's records as server-sent events, from a cursor on. Raw ASGI.
 
 Each event's id is its record's cursor, so that a browser that reconnects goes on where it was. Nothing is
-queued for a slow reader: it reads the log at its own speed. One that falls too far behind, or takes
-nothing for too long, is told where to resume, a record says so, and its stream ends.
+queued for a slow reader: it reads at its own speed (`channel.py`). One whose next records were purged is
+told where to resume; one that takes nothing for too long is let go; a record says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from starlette.types import Receive, Scope, Send
 from tidings.bridge.rpc import INVALID_PARAMS, RpcError
 from tidings.core.producers import shown
 from tidings.core.records import Record
-from tidings.errors import LogUsageError, SubscriberLaggedError
+from tidings.errors import SubscriberLaggedError
+from tidings.hub.channel import Channel, Chunk
 from tidings.hub.failure import HubFullError
 from tidings.hub.operations import refused
 from tidings.hub.service import Hub
@@ -27,7 +28,6 @@ from tidings.hub.wire import HttpRefusal, error_response, read_query, refusal_re
 from tidings.log import LogRecord
 
 SUBSCRIBERS_MOST = 2_000
-MAX_LAG = 10_000
 KEEPALIVE_SECONDS = 15.0
 SEND_SECONDS = 30.0
 DROPPED = "hub.feed.dropped"
@@ -42,9 +42,9 @@ _HEADERS = [
 class Feed:
     """An ASGI application that streams records until the reader leaves or the feed is closed."""
 
-    def __init__(self, hub: Hub, *, max_lag: int = MAX_LAG, send_seconds: float = SEND_SECONDS) -> None:
+    def __init__(self, hub: Hub, *, send_seconds: float = SEND_SECONDS) -> None:
         self._hub = hub
-        self._max_lag = max_lag
+        self._channels: dict[str, Channel] = {}
         self._send_seconds = send_seconds
         self._closing = asyncio.Event()
 
@@ -68,7 +68,7 @@ class Feed:
         finally:
             self._hub.subscribers -= 1
 
-    def _opened(self, request: Request) -> tuple[int, AsyncGenerator[LogRecord, None]]:
+    def _opened(self, request: Request) -> tuple[int, AsyncGenerator[Chunk, None]]:
         if self._hub.subscribers >= SUBSCRIBERS_MOST:
             raise refused(HubFullError(f"{SUBSCRIBERS_MOST} readers follow the hub; try again later"))
         query = read_query(request)
@@ -76,14 +76,15 @@ class Feed:
         if strange:
             raise RpcError(INVALID_PARAMS, f"unknown member {shown(strange[0])}", {"field": strange[0]})
         position = _cursor(request.headers.get("last-event-id") or str(query.get("fromCursor", "0")))
-        try:
-            prefix = str(query.get("kindPrefix", ""))
-            return position, self._hub.store.log.subscribe(TOPIC, position, prefix, self._max_lag)
-        except LogUsageError as error:
-            raise RpcError(INVALID_PARAMS, str(error), {"field": "kindPrefix"}) from error
+        return position, self._channel(TOPIC).read(position, str(query.get("kindPrefix", "")))
+
+    def _channel(self, topic: str) -> Channel:
+        """The channel of a topic; those that nobody reads are forgotten."""
+        self._channels = {name: one for name, one in self._channels.items() if one.readers}
+        return self._channels.setdefault(topic, Channel(self._hub.store.log, topic, frame))
 
     async def _serve(
-        self, position: int, records: AsyncGenerator[LogRecord, None], receive: Receive, send: Send
+        self, position: int, records: AsyncGenerator[Chunk, None], receive: Receive, send: Send
     ) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         stream = asyncio.create_task(self._stream(position, records, send))
@@ -104,14 +105,14 @@ class Feed:
             async with asyncio.timeout(self._send_seconds):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _stream(self, position: int, records: AsyncGenerator[LogRecord, None], send: Send) -> None:
+    async def _stream(self, position: int, records: AsyncGenerator[Chunk, None], send: Send) -> None:
         try:
             await _chunk(send, b": following\n\n")
             async with aclosing(records):
-                async for record in records:
+                async for chunk in records:
                     async with asyncio.timeout(self._send_seconds):
-                        await _chunk(send, frame(record))
-                    position = record.cursor
+                        await _chunk(send, chunk.body)
+                    position = chunk.position
         except SubscriberLaggedError as lagged:
             self._drop("lagged", lagged.resume_from)
             told = {"resumeFrom": lagged.resume_from, "missed": lagged.missed}
