@@ -15,13 +15,14 @@ from functools import lru_cache
 import msgspec
 
 from tidings.errors import LogUsageError
-from tidings.log.record import decode_payloads
+from tidings.log.record import CHECKPOINTS, decode_payloads
 
 MAX_NAME = 512
 MAX_DEPTH = 256
 MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_LEVELS, _NOT_LEVELS = bytes.maketrans(b"{}", b"[]"), bytes(set(range(256)) - set(b"[]{}"))
 _ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
 _encoder = msgspec.json.Encoder()
 _encode, _encode_lines = _encoder.encode, _encoder.encode_lines
@@ -61,6 +62,8 @@ def entry_of(topic: str, kind: str, payload: Mapping[str, object], now: int) -> 
     if not named:
         check_name("topic", topic)
         check_name("kind", kind)
+        if topic == CHECKPOINTS:
+            raise LogUsageError(f"topic is {topic!r}; only purging writes there: choose another")
     return Entry(topic, kind, encode(payload), now)
 
 
@@ -168,18 +171,18 @@ def _dict_of(payload: object) -> dict[object, object]:
 @lru_cache(maxsize=4096)
 def _are_names(topic: str, kind: str) -> bool:
     """Remember the pairs that passed, because the same few come all the time."""
-    return _NAME.fullmatch(topic) is not None and _NAME.fullmatch(kind) is not None
+    return topic != CHECKPOINTS and _NAME.fullmatch(topic) is not None and _NAME.fullmatch(kind) is not None
 
 
 def _depth(encoded: bytes) -> int:
     """Count how deep JSON nests, beyond `MAX_DEPTH`: readers must not exhaust their stack."""
     if _brackets(encoded) <= MAX_DEPTH:
         return 0
-    depth = deepest = 0
-    for byte in _STRING.sub(b"", encoded):
-        depth += (byte in b"[{") - (byte in b"]}")
-        deepest = max(deepest, depth)
-    return deepest
+    levels, depth = _STRING.sub(b"", encoded).translate(_LEVELS, _NOT_LEVELS), 0
+    while levels and depth <= MAX_DEPTH:
+        levels = levels.replace(b"[]", b"")
+        depth += 1
+    return depth
 
 
 def _brackets(encoded: bytes) -> int:

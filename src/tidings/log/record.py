@@ -1,4 +1,4 @@
-"""What a log gives back: records, and the count of a successful verification.
+"""What a log gives back: records, checkpoints, and the count of a successful verification.
 
 Payloads are kept as compact JSON text and decoded many at a time, because one decoder call over a
 joined array costs far less than one call per record. Pure values; nothing here touches a store.
@@ -7,6 +7,9 @@ joined array costs far less than one call per record. Pure values; nothing here 
 from __future__ import annotations
 
 import msgspec
+
+CHECKPOINTS = "log.checkpoints"
+"""The topic on which purges leave their checkpoints. Only a log itself writes it."""
 
 _decode = msgspec.json.Decoder(list[dict[str, object]]).decode
 
@@ -53,12 +56,29 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False, eq=False):
         return f"LogRecord({told})"
 
 
-class Verified(msgspec.Struct, frozen=True):
-    """What `verify` found intact; `batches` counts one per commit and topic it touched."""
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What a purge leaves: where a topic was cut, its chain's link there, how many went, and when.
+
+    `link` is hexadecimal, and empty in a log without a chain.
+    """
+
+    topic: str
+    purged_through: int
+    link: str
+    count: int
+    at_ms: int
+
+
+class Verified(msgspec.Struct, frozen=True, repr_omit_defaults=True):
+    """What `verify` found intact; `batches` counts one per commit and topic it touched.
+
+    `checkpoints` are the last of each topic that was purged: its chain was checked from there on.
+    """
 
     topics: int
     records: int
     batches: int
+    checkpoints: tuple[Checkpoint, ...] = ()
 
 
 def decode_payloads(joined: str, count: int) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 `records` is clustered by one integer, topic and cursor packed together: measured against a
 two-column key WITHOUT ROWID it writes a third faster and is smaller. `topics` keeps each chain's
-head, and its base: where a later retention may cut history off and let the chain go on.
+head, and its base: where a purge cut history off and the chain goes on. Freed pages can be given back.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def prepare(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 def _create_if_new(connection: sqlite3.Connection, path: Path) -> None:
     if _is_new(connection, path):
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("BEGIN IMMEDIATE")
         if _is_new(connection, path):
             for statement in _TABLES:

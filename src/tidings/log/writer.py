@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 import msgspec
 
@@ -22,6 +23,8 @@ from tidings.log.chain import ORIGIN, Row, row_id, seal
 from tidings.log.entry import Entry
 from tidings.log.failure import closed_error, log_error
 from tidings.log.record import LogRecord
+
+T = TypeVar("T")
 
 _REMEMBERED_TOPICS = 10_000
 _COMMIT_BYTES = 3 * 4096
@@ -105,6 +108,25 @@ class Writer:
             LogRecord(cursor, entry.topic, entry.kind, entry.payload, entry.occurred_at_ms)
             for cursor, entry in zip(cursors, entries, strict=True)
         ]
+
+    def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a transaction of its own; when it raises, nothing of it stays.
+
+        Raises:
+            LogUnavailableError: SQLite refused.
+        """
+        with self._lock:
+            self._check_usable()
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+                done = work(self.connection)
+                self.connection.execute("COMMIT")
+            except BaseException as error:
+                self._roll_back()
+                if isinstance(error, sqlite3.Error):
+                    raise log_error(error, self._path) from error
+                raise
+        return done
 
     def close(self) -> None:
         """Close the connection after the commit that may be under way."""
