@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 from typing import Any
 
 import pytest
@@ -34,9 +35,11 @@ class Gated:
         self.gate.set()
         self.fails = fails
         self.asked: list[str] = []
+        self.begun = Semaphore(0)
 
     def embed(self, texts: Sequence[str]) -> Any:
         self.asked += texts
+        self.begun.release()
         assert self.gate.wait(DEADLINE)
         if self.fails:
             raise RuntimeError("no such model")
@@ -49,6 +52,7 @@ def test_a_late_embedder_is_not_waited_for_and_words_answer(tmp_path: Path) -> N
         store.remember(text=SAID)
         slow.gate.clear()
         late = store.answer(ASKED, budget=Budget(deadline_ms=1))
+        assert all(slow.begun.acquire(timeout=DEADLINE) for _ in (SAID, ASKED))
         busy = store.answer(f"{ASKED} Please.", budget=Budget(deadline_ms=int(DEADLINE * 1000)))
         slow.gate.set()
     assert [(one.late, one.similarity, [item.content for item in one.items]) for one in (late, busy)] == [
@@ -115,8 +119,18 @@ def test_the_extra_needs_no_network_and_gives_unit_vectors(monkeypatch: pytest.M
     assert vectors.shape == (4, 256)
     assert numpy.allclose(numpy.linalg.norm(vectors, axis=1), [1, 1, 1, 0], atol=1e-5)
     assert vectors[0] @ vectors[1] > 0.3 > vectors[0] @ vectors[2]
-    assert "requests" not in sys.modules
-    assert "wordllama" not in sys.modules
+
+
+def test_the_extra_is_read_without_being_imported() -> None:
+    if not available():
+        pytest.skip(MISSING)
+    script = (
+        "import sys; from tidings.memory.embedding import WordLlama; WordLlama().embed(['a']); "
+        "sys.exit(not {'requests', 'wordllama'}.isdisjoint(sys.modules))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, timeout=DEADLINE, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_missing_extra_means_words_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,6 +135,22 @@ def test_secrets_in_the_output_are_gone_before_anything_is_told(
     ]
 
 
+def test_a_secret_on_the_command_line_is_neither_in_the_name_nor_in_the_body(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "plain-and-simple")
+    watcher = CommandWatcher(("false", "plain-and-simple", "--password=hunter2"), tmp_path)
+
+    async def play() -> str:
+        async with following(watcher) as followed:
+            return (await followed.next()).body
+
+    assert watcher.name == "false"
+    assert asyncio.run(play()) == (
+        "false '[redacted known value]' '--password=[redacted option]' failed with exit code 1."
+    )
+
+
 def test_by_the_clock_it_runs_without_any_change(tmp_path: Path) -> None:
     command = ("sh", "-c", "test -e stop && exit 1; echo x >> runs; test $(wc -l < runs) -lt 3")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -96,6 +97,25 @@ def test_the_report_file_counts_more_than_the_output(tmp_path: Path) -> None:
     report = read_report(Run("failed", 1, "1 failed in 0.1s\n"), file, tmp_path)
     assert report is not None
     assert (report.tool, len(report.cases)) == ("junit", 5)
+
+
+def test_known_secrets_leave_a_report_however_they_are_written_and_short_words_stay(tmp_path: Path) -> None:
+    value, file = 'p<a>&"ss\\word', tmp_path / "report"
+    environ = {"SHOP_PASSWORD": value, "PIN_KEY": "1"}
+    begin = "p&lt;a&gt;&amp;"
+    xml = (
+        f'<testsuites><testcase file="t" name="t1"><failure message="{begin}&quot;ss\\word"/></testcase>'
+        f'<testcase file="t" name="t2"><failure>{begin}"ss\\word</failure></testcase></testsuites>'
+    )
+    results = [{"fullName": "t1", "status": "failed", "failureMessages": [f"got {value}"]}]
+    told = {"numTotalTests": 1, "testResults": [{"name": "t.js", "assertionResults": results}]}
+    for text in (xml, json.dumps(told)):
+        file.write_text(text)
+        report = read_report(Run("failed", 1), file, tmp_path, environ)
+        assert report is not None
+        assert report.cases[0].name == "t1"
+        assert "ss" not in "".join(one.message for one in report.cases)
+        assert {"[redacted known value]" in one.message for one in report.cases} == {True}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ _TIMES = (
     "workflow_run/updated_at", "pull_request/updated_at", "updated_at", "object_attributes/updated_at",
     "object_attributes/finished_at",
 )  # fmt: skip
-"""Where a payload names the time of its event, the most telling first."""
+"""Where a payload names a time: of its event, or of something before it."""
 
 
 class Ci(msgspec.Struct, frozen=True):
@@ -57,9 +57,12 @@ class Ci(msgspec.Struct, frozen=True):
 
 
 def event_time(payload: Mapping[str, object]) -> float | None:
-    """When it happened, as the payload itself says."""
+    """When it happened: the latest time that the payload itself names.
+
+    A review that is dismissed was submitted long before.
+    """
     times = (seconds(at(payload, tuple(place.split("/")))) for place in _TIMES)
-    return next((time for time in times if time is not None), None)
+    return max((time for time in times if time is not None), default=None)
 
 
 def repository_of(payload: Mapping[str, object]) -> str:
