@@ -1,0 +1,84 @@
+"""An agent that is idle: what wakes it, and what waits for its next prompt."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.interop.hosts.live import LIVE
+from tests.interop.hosts.looking import places
+from tests.interop.hosts.stage import Stage, asked_for, gate
+from tests.interop.hosts.test_delivery import MARK, NEWS, mentions
+from tidings.testing.fake_provider import Say
+
+
+def test_urgent_news_wake_an_idle_agent_without_a_prompt(stage: Stage) -> None:
+    stage.needs("wake")
+    woken = gate()
+    stage.provider.add(Say(text="Done."), Say(text="I saw it.", before=woken))
+
+    async def work() -> None:
+        async with stage.hub("--wake"), LIVE[stage.cli.host](stage) as agent:
+            await agent.prompt("First question")
+            await stage.remind(NEWS, "--mode", "interrupt_immediate")
+            await asked_for(woken)
+            woken.open()
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1]
+    (place,) = places(stage.requests[1], "quokka")
+    assert MARK in place.text
+
+
+def test_other_news_leave_an_idle_agent_alone_and_come_with_the_next_prompt(stage: Stage) -> None:
+    stage.needs("wake")
+    stage.provider.add(Say(text="Done."), Say(text="I saw it."))
+
+    async def work() -> None:
+        async with stage.hub("--wake"), LIVE[stage.cli.host](stage) as agent:
+            await agent.prompt("First question")
+            await stage.remind(NEWS)
+            await agent.prompt("Second question")
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1]
+    assert mentions(stage, "Second question") == [0, 1]
+
+
+def test_who_did_not_ask_for_it_is_not_woken(stage: Stage) -> None:
+    stage.needs("wake")
+    stage.provider.add(Say(text="Done."), Say(text="I saw it."))
+
+    async def work() -> None:
+        async with stage.hub(), LIVE[stage.cli.host](stage) as agent:
+            await agent.prompt("First question")
+            await stage.remind(NEWS, "--mode", "interrupt_immediate")
+            await agent.prompt("Second question")
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1]
+    assert mentions(stage, "Second question") == [0, 1]
+
+
+def test_a_text_only_ending_of_a_live_agent_is_continued_once(stage: Stage) -> None:
+    stage.needs("wake")
+    first, second = gate(), gate()
+    stage.provider.add(
+        Say(text="I am done.", before=first), Say(text="I saw it.", before=second), Say(text="That too.")
+    )
+
+    async def work() -> None:
+        async with stage.hub(), LIVE[stage.cli.host](stage) as agent:
+            answering = asyncio.create_task(agent.prompt("First question"))
+            await asked_for(first)
+            await stage.remind(NEWS)
+            first.open()
+            await asked_for(second)
+            await stage.remind("The wombat build failed too.")
+            second.open()
+            await answering
+            await agent.prompt("Second question")
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1, 1]
+    assert mentions(stage, "wombat") == [0, 0, 1]
+    assert mentions(stage, "Second question") == [0, 0, 1]
