@@ -64,6 +64,7 @@ HITS = {
     "an upper-case assignment": ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted value]"),
     "an exported assignment": ("export API_KEY='abc def'", "export API_KEY='[redacted value]'"),
     "a quoted value in code": ('password = "hunter2"', 'password = "[redacted value]"'),
+    "a short assignment in a sentence": ("try password=hunter2 here", "try password=[redacted value] here"),
     "a JSON field": ('{"client_secret": "abc"}', '{"client_secret": "[redacted value]"}'),
     "a YAML line": ("api_key: a1b2c3d4e5", "api_key: [redacted value]"),
     "an option": ("curl --api-key s3cr3tvalue x", "curl --api-key [redacted option] x"),
@@ -118,6 +119,18 @@ HARMLESS = (
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_path_with_a_hash_in_it_is_a_path(seed: int) -> None:
+    text = f"Running unittests src/lib.rs (target/debug/deps/shop-{drawn(16, '0123456789abcdef', seed)})"
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_values_with_slashes_in_them_are_found_too(seed: int) -> None:
+    value = drawn(64, LETTERS + "+/", seed)
+    assert value not in redact(f"value {value}\n")
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -16,6 +16,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.answered import Answered
 from tidings.agent.answers import answered
 from tidings.agent.approvals import Approvals
 from tidings.agent.budget import open_calls, system_text
@@ -265,6 +266,8 @@ class Run:
             self.session.stored = replace(self.session.stored, issued=request.issued)
             self.session.note((), (store.changed(self.session.stored),) if issued else ())
         self.usage, self.last_usage = self.usage + answer.usage, answer.usage
+        if self.session.observers:
+            self.session.observers.tell(self.session, Answered(turn, self.model.route, request))
 
     def _hint_at_cache(self, request: Request, answer: Answer) -> None:
         """Say once what a system text that changes between requests costs (decision 20)."""

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.answered import Observers
 from tidings.agent.emitted import Emitted, pushed, read_emitted, read_json, without
 from tidings.agent.news import News
 from tidings.agent.signal import Signal
@@ -66,6 +67,7 @@ class Session:
         self._news = News(self.id)
         self._later: tuple[list[Record], list[Change]] = ([], [])
         self.report: Emit = ignore_event
+        self.observers = Observers()
         self.children: tuple[str, ...] = ()
         self.cancelled = False
         self.stored = self._open(agent_id)
@@ -107,6 +109,11 @@ class Session:
         with self._lock:
             self._later[0].extend(records)
             self._later[1].extend(changes)
+
+    def checkpoint(self) -> None:
+        """Write the whole session into its log: what lies before may be purged from there."""
+        with self.step():
+            self.note((), (store.whole(self.stored),))
 
     def flush(self) -> None:
         """Write what could wait, now: nobody knows when the next step comes."""

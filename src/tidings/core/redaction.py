@@ -102,8 +102,7 @@ lot, less than 0.25 in names and paths."""
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
     """`text` with each secret replaced by a mark that says what kind it was."""
-    for value in sorted({one for one in known if len(one) >= SHORTEST_KNOWN}, key=len, reverse=True):
-        text = text.replace(value, _mark("known value"))
+    text = without_known(text, known)
     if "PRIVATE KEY" in text:
         text = _KEY_BLOCK.sub(_mark("private key"), text)
         text = _KEY_TAIL.sub(_mark("private key"), text)
@@ -122,6 +121,13 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
         lambda m: m["name"] + (m["value"] if _is_mark(m["value"]) else _mark("option")), text
     )
     return _CANDIDATE.sub(_drawn, text)
+
+
+def without_known(text: str, known: Iterable[str]) -> str:
+    """`text` with the values that are known to be secret replaced, and nothing else."""
+    for value in sorted({one for one in known if len(one) >= SHORTEST_KNOWN}, key=len, reverse=True):
+        text = text.replace(value, _mark("known value"))
+    return text
 
 
 def looks_secret(name: str, value: str) -> bool:
@@ -164,7 +170,7 @@ def _is_literal(name: str, value: str, *, quoted: bool) -> bool:
     if quoted or name.isupper():
         return not value.isdigit() or len(value) >= SHORTEST_KNOWN
     mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
-    return len(value) >= 8 and mixed and re.fullmatch(r"[\w+/=.~!@#%^-]+", value) is not None
+    return len(value) >= SHORTEST_KNOWN and mixed and re.fullmatch(r"[\w+/=.~!@#%^-]+", value) is not None
 
 
 def _drawn(found: re.Match[str]) -> str:
@@ -173,7 +179,7 @@ def _drawn(found: re.Match[str]) -> str:
     if _HARMLESS_BEFORE.search(found.string, max(0, found.start() - 24), found.start()):
         return word
     body = word.rstrip("=")
-    if _HARMLESS.fullmatch(body) or sum(map(str.isdigit, body)) < 3:
+    if all(map(_HARMLESS.fullmatch, filter(None, body.split("/")))) or sum(map(str.isdigit, body)) < 3:
         return word
     return _mark("random value") if _turns(body) >= _TURNS else word
 

@@ -56,6 +56,10 @@ class Channel:
         self._pump: asyncio.Task[None] | None = None
         self.readers = 0
 
+    def first(self) -> int:
+        """Where a reader begins that has nothing: behind what was purged."""
+        return self._log.purged_through(self._topic)
+
     async def read(self, position: int, kind_prefix: str = "") -> AsyncGenerator[Chunk, None]:
         """Everything after `position` whose kind begins so, then what comes; ends when the log closes.
 
