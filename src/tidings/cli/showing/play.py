@@ -75,6 +75,8 @@ async def play(socket: str, say: Say, *, once: bool) -> bool:
         folder = ground.make(Path(name))
         say("workspace", f"{folder} is under git, with a test that fails")
         await ask(socket, "hub/attach", {"path": str(folder)})
+        if not once:
+            _invite(folder, say)
         try:
             async with asyncio.timeout(DEADLINE if once else None):
                 return await _work(socket, folder, say, once)
@@ -112,6 +114,12 @@ async def _agent(session: td.Session, folder: Path, ears: Ears, say: Say, once: 
         max_iterations=1_000,
     )
     say("agent", f"ended: {result.status} after {result.iterations} requests")
+
+
+def _invite(folder: Path, say: Say) -> None:
+    """What a person can do meanwhile."""
+    say("you", f"edit {folder / ground.SOURCE}, or tell the agent something in another terminal:")
+    say("you", 'tidings remind "Lunch is ready." --all --mode interrupt_immediate')
 
 
 async def _other_editor(ears: Ears, folder: Path, say: Say) -> None:
