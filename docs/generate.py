@@ -14,6 +14,7 @@ from pathlib import Path
 
 from docs.parts import (
     cli,
+    config,
     conformance,
     dependencies,
     happenings,
@@ -22,6 +23,7 @@ from docs.parts import (
     loop,
     names,
     recall,
+    retention,
     tables,
     wires,
 )
@@ -54,6 +56,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "trust-limits": tables.trust_limits,
     "trust-powers": tables.trust_powers,
     "log-limits": tables.log_limits,
+    "log-folded": retention.folded,
+    "retention": retention.retention,
     "session-kinds": loop.session_kinds,
     "loop-options": loop.options,
     "loop-result": loop.result,
@@ -72,11 +76,15 @@ PARTS: dict[str, Callable[[], str]] = {
     "conformance-results": conformance.conformance_results,
     "interop-versions": interop.interop_versions,
     "interop-results": interop.interop_results,
+    "hosts-versions": interop.hosts_versions,
+    "hosts-results": interop.hosts_results,
     "api": names.api,
     "errors": names.error_attributes,
     "error-tree": names.error_tree,
     "dependencies": dependencies.dependencies,
     "extras": dependencies.extras,
+    "config-tables": config.tables,
+    "exit-codes": cli.exit_codes,
     "cli": cli.cli,
 }
 
