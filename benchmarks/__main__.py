@@ -29,6 +29,7 @@ NAMES = (
     "watch",
     "memory",
     "conversation",
+    "hosts",
     "import",
 )
 RESULTS = Path(__file__).parent / "results" / "latest.json"
