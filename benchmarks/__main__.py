@@ -29,6 +29,7 @@ NAMES = (
     "watch",
     "memory",
     "conversation",
+    "hub",
     "hosts",
     "import",
 )

@@ -43,7 +43,7 @@ class Hub:
             "XDG_RUNTIME_DIR": str(folder),
         }
         run = "from tidings.cli.start import run; run()"
-        command = [sys.executable, "-c", run, "up", "--port", "0", "--json"]
+        command = [sys.executable, "-c", run, "up", "--port", "0", "--json", "--no-attach", "--quiet"]
         self.process = subprocess.Popen(command, env=self.environ, stdout=subprocess.PIPE, cwd=folder)
         assert self.process.stdout is not None
         told = json.loads(self.process.stdout.readline())

@@ -27,8 +27,8 @@ REASONS: dict[str, str] = {
     "hub": "the local hub: its HTTP API and live feed",
     "recall": "a quicker index for namespaces of more than 10,000 facts",
     "memory": "similarity in `tidings memory`, offline",
-    "claude": "`tidings.hub.agent_sdk`: programs on the Claude Agent SDK hear from the hub. It brings Claude "
-    "Code itself, 160 MB, and so is not part of `all`",
+    "claude": "`tidings.hub.agent_sdk`: programs on the Claude Agent SDK hear from the hub. It brings "
+    "Claude Code itself, 160 MB, and so is not part of `all`",
     "all": "all of the above but `claude`",
 }
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.core.redaction import known_secrets, redact
+from tidings.core.redaction import beginning, known_secrets, redact
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -137,6 +137,16 @@ def test_values_with_slashes_in_them_are_found_too(seed: int) -> None:
 def test_values_drawn_by_lot_are_found_whatever_their_letters(seed: int) -> None:
     value = drawn(43, seed=seed)
     assert value not in redact(f"value {value}\n")
+
+
+@pytest.mark.parametrize("gap", ["\n", " ", "x"])
+def test_the_beginning_of_a_text_ends_before_what_the_cut_goes_through(gap: str) -> None:
+    text = "a" * 5_000 + gap + GITHUB + " more" * 9
+    for longest in range(5_001, 5_001 + len(GITHUB)):
+        found = beginning(text, longest)
+        assert text.startswith(found)
+        assert "ghp" not in found
+    assert beginning(text, len(text)) == text
 
 
 def test_known_values_are_found_literally_in_any_place() -> None:

@@ -26,6 +26,7 @@ from tidings.hub.place import place_of, prepare
 
 SCRIPT = Path(call.__file__)
 BARE = (sys.executable, "-I", "-S", str(SCRIPT))
+PATIENT = ("claude-code", "--seconds", "20")
 WHOLE = (sys.executable, "-c", "from tidings.cli.start import run; run()", "hook")
 
 
@@ -75,7 +76,7 @@ def test_the_command_gives_the_hubs_answer(tmp_path: Path, command: tuple[str, .
         async with hub_in(environ) as client:
             await remind(client, "The build is red.")
             given = json.dumps(payload("claude-code", "PostToolBatch"), indent=2).encode()
-            code, out, err = await asyncio.to_thread(run_hook, command, environ, given, "claude-code")
+            code, out, err = await asyncio.to_thread(run_hook, command, environ, given, *PATIENT)
             assert (code, err) == (0, b"")
             assert "The build is red." in news(json.loads(out))
 

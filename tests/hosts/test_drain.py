@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -533,5 +534,25 @@ def test_an_offer_is_written_before_it_is_assumed_to_be_rendered() -> None:
         assert desk.hub.board.hosted["claude-code:s1"].standing[name].shown == "offered"
         await desk.hook("Stop")
         assert desk.hub.board.hosted["claude-code:s1"].standing[name].shown == "rendered"
+
+    play(script)
+
+
+def test_what_the_hosts_own_file_holds_was_seen(tmp_path: Path) -> None:
+    async def script() -> None:
+        desk, transcript = Desk(), tmp_path / "transcript.jsonl"
+        about = {"transcript_path": str(transcript)}
+        await desk.hook("UserPromptSubmit", **about)
+        shown = await desk.remind('The "build" is red: 3 < 4.', ttlTurns=9)
+        other = await desk.remind("Never written.")
+        text = await desk.text("PostToolBatch", **about)
+        await desk.hook("Stop", **about)
+        states = {name: one.shown for name, one in desk.hub.board.hosted["claude-code:s1"].standing.items()}
+        assert states == {shown: "rendered", other: "rendered"}
+        kept = text.replace("Never written.", "lost")
+        transcript.write_text(json.dumps({"attachment": {"content": [kept]}}, ensure_ascii=False) + "\n")
+        await desk.hook("Stop", stop_hook_active=True, **about)
+        assert desk.records("hub.host.seen") == [{"session_id": "claude-code:s1", "reminder_ids": [shown]}]
+        assert desk.hub.board.hosted["claude-code:s1"].standing[shown].shown == "seen"
 
     play(script)

@@ -14,8 +14,10 @@ from tests.hosts.events import WORKSPACE, payload
 from tests.hub.desks import DEADLINE
 from tests.hub.running import Client, place_in, running, running_in
 from tidings.bridge.rpc import RpcError
+from tidings.cli.sessions import cannot
 from tidings.core.reminder import Payload
 from tidings.hosts.happening import HOSTS, Host
+from tidings.hosts.reach import REACH
 from tidings.hub.client import ask
 
 Hook: TypeAlias = Callable[[Host, Payload], Awaitable[Payload]]
@@ -120,5 +122,20 @@ def test_the_socket_refuses_a_host_that_is_not_known(tmp_path: Path) -> None:
         async with asyncio.timeout(DEADLINE), running_in(place):
             with pytest.raises(RpcError, match="host"):
                 await ask(place.socket, "hub/drain", {"host": "emacs", "event": {}})
+
+    asyncio.run(script())
+
+
+def test_a_listed_session_says_what_its_host_can_do(tmp_path: Path) -> None:
+    async def script() -> None:
+        async with asyncio.timeout(DEADLINE), running(tmp_path) as client:
+            await client.ask("POST", "/v1/hosts/gemini/hook", payload("gemini", "SessionStart"))
+            listed = await client.ask("GET", "/v1/sessions")
+            assert isinstance(listed.body, dict)
+            [row] = listed.body["sessions"]
+            assert (row["sessionId"], row["tags"], row["delivery"]) == ("gemini:s1", ["gemini"], "request")
+            assert row["capabilities"]["reach"] == REACH["gemini"].abilities()
+            assert cannot(row) == "wake when idle, proof that it was read in"
+            assert cannot({"capabilities": {}}) is None
 
     asyncio.run(script())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.panel.hubs import HubProcess
-from tests.panel.stage import Visitor, expect
+from tests.panel.stage import Visitor, expect, picture
 from tidings.core.reminder import Payload
 from tidings.mcp.conversation import ledger as ledgers
 from tidings.mcp.conversation.consent import Grant
@@ -129,7 +129,7 @@ def test_sending_again_after_a_lost_answer_does_no_harm(hub: HubProcess, visitor
 
     page.route("**/v1/reminders", lose)
     form.get_by_role("button", name="Send", exact=True).click()
-    expect(form.locator("form > .problem")).to_contain_text("no answer")
+    expect(form.locator("form > .problem")).to_contain_text("cannot be reached")
     page.unroute("**/v1/reminders")
     form.get_by_role("button", name="Send", exact=True).click()
     expect(form).to_have_count(0)
@@ -205,6 +205,7 @@ def test_consent_is_shown_with_its_ledger_and_taken_back_with_a_switch(
     page = visit(own_hub).open("#/consent")
     expect(page.locator(".grant h2")).to_contain_text("notes")
     expect(page.get_by_role("switch")).to_have_count(3)
+    picture(page, "consent")
     expect(page.locator(".ledger tbody tr")).to_contain_text("4,711 bytes")
     page.get_by_role("switch", name="notes sees what the assistant answers").click()
     page.get_by_role("button", name="Take it back").click()
@@ -237,5 +238,6 @@ def test_workspaces_show_their_watchers_and_what_is_wrong_as_it_changes(
     own_hub.ask("POST", "/v1/workspaces", {"path": str(folder)})
     expect(attached.locator(".problem")).to_have_count(0)
     expect(attached.locator(".watchers li")).to_contain_text("watching")
+    picture(page, "workspaces")
     own_hub.ask("POST", "/v1/workspaces/detach", {"path": str(folder)})
     expect(attached).to_have_count(0)

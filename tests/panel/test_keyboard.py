@@ -136,6 +136,23 @@ def test_tab_reaches_every_control_and_the_focus_is_always_seen(page: Any) -> No
     assert all(any(name in one for one in rest) for name in wanted), seen
 
 
+def test_the_focus_stays_where_it_is_when_something_arrives(hub: HubProcess, visitor: Visitor) -> None:
+    hub.register("steady", agent="steady")
+    hub.remind("First.", {"session": "steady"}, id="steady-1")
+    page = visitor.open("#/sessions/steady/transcript")
+    note = page.locator("article.turn.next [data-reminder='steady-1']")
+    note.focus()
+    hub.remind("Second.", {"session": "steady"}, id="steady-2")
+    expect(page.locator("article.turn.next .note")).to_have_count(2)
+    expect(note).to_be_focused()
+    page.keyboard.press("Enter")
+    close = page.locator("#detail .close")
+    close.focus()
+    hub.ask("POST", "/v1/leases", {"sessionId": "steady"})
+    expect(page.locator("#detail")).to_contain_text("The session's host has it")
+    expect(close).to_be_focused()
+
+
 def test_what_happens_is_said_and_named(page: Any) -> None:
     expect(page.locator("#said")).to_have_attribute("aria-live", "polite")
     expect(page.get_by_role("listbox", name="Sessions")).to_be_visible()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.panel.hubs import HubProcess
-from tests.panel.stage import Visitor, expect
+from tests.panel.stage import Visitor, expect, picture
 from tests.panel.stories import Story, nothing
 from tidings.core.reminder import Payload
 
@@ -60,6 +60,7 @@ def test_after_a_restart_of_the_hub_the_page_goes_on_where_it_was(
     expect(page.locator("[data-reminder='before']")).to_be_visible()
     own_hub.stop(how)
     expect(page.locator(".connection")).to_contain_text("Reconnecting")
+    picture(page, "reconnecting")
     own_hub.start()
     own_hub.remind("Meanwhile.", {"session": "s"}, id="meanwhile")
     page.locator(".connection").click()
@@ -110,8 +111,10 @@ def test_a_page_opened_while_the_hub_is_away_says_so_and_tries_again(
     page.route("**/v1/status", lambda route: route.abort())
     page.reload()
     expect(page.locator(".welcome h1")).to_have_text("The hub does not answer")
+    picture(page, "unreachable")
+    expect(page.locator(".connection")).to_contain_text("Reconnecting")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
     page.unroute("**/v1/status")
-    page.get_by_role("button", name="Try again").click()
     expect(page.locator(".connection")).to_contain_text("Live")
 
 

@@ -54,8 +54,9 @@ def at(visitor: Visitor, place: str) -> Any:
     return page
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [*((width, "light") for width in WIDTHS), (400, "dark"), (1280, "dark")]
+)
 def test_every_view_fits_every_width(
     shop: HubProcess, visit: Callable[..., Visitor], width: int, scheme: str
 ) -> None:

@@ -113,12 +113,17 @@ def test_scrolling_draws_what_comes_into_view_and_drops_what_leaves(page: Any) -
 
 
 def test_a_burst_is_folded_and_drawn_in_a_bounded_number_of_frames_and_the_end_stays_in_view(
-    crowded: HubProcess, page: Any
+    hub: HubProcess, visitor: Visitor
 ) -> None:
+    hub.register("burst", agent="burst")
+    tell_turns(hub, "burst", range(1, 26))
+    visitor.context.add_init_script(COUNTED)
+    page = visitor.open("#/sessions/burst/transcript")
+    expect(page.locator("#tab-records .count")).to_have_text("200")
     before = page.evaluate("() => framesAsked")
-    tell_turns(crowded, "many", range(TURNS + 1, TURNS + 126))
-    expect(page.locator("#tab-records .count")).to_have_text("11,000")
-    expect(page.locator("article.turn h3", has_text="Turn 1375")).to_be_in_viewport()
+    tell_turns(hub, "burst", range(26, 276))
+    expect(page.locator("#tab-records .count")).to_have_text("2,200")
+    expect(page.locator("article.turn h3", has_text="Turn 275")).to_be_in_viewport()
     assert page.evaluate("() => framesAsked") - before < 250
     assert page.evaluate(NODES) < MOST_NODES
 
@@ -141,6 +146,32 @@ def test_one_who_reads_further_up_is_not_moved(hub: HubProcess, visitor: Visitor
     tell_turns(hub, "still", range(61, 121))
     expect(page.locator("#tab-records .count")).to_have_text("960")
     assert page.evaluate(first) == before
+
+
+def test_scrolling_up_into_what_was_never_measured_moves_by_as_much_as_was_asked(page: Any) -> None:
+    scroller = page.locator(".scroll.transcript")
+    scroller.evaluate("one => { one.scrollTop = one.scrollHeight / 2; }")
+    page.evaluate(TWO_FRAMES)
+    page.evaluate(TWO_FRAMES)
+    step = """() => {
+      const scroller = document.querySelector(".scroll.transcript");
+      const top = scroller.getBoundingClientRect().top;
+      const seen = [...document.querySelectorAll("article.turn")]
+        .find((one) => one.getBoundingClientRect().top > top);
+      globalThis.marked = [seen.windowKey, seen.getBoundingClientRect().top];
+      scroller.scrollTop -= 60;
+    }"""
+    moved = """() => {
+      const [key, top] = globalThis.marked;
+      const seen = [...document.querySelectorAll("article.turn")].find((one) => one.windowKey === key);
+      return Math.round(seen.getBoundingClientRect().top - top);
+    }"""
+    distances = []
+    for _ in range(20):
+        page.evaluate(step)
+        page.evaluate(TWO_FRAMES)
+        distances.append(page.evaluate(moved))
+    assert distances == [60] * 20
 
 
 def test_of_a_very_long_session_the_last_part_is_loaded_and_more_on_demand(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.panel.hubs import HubProcess
-from tests.panel.stage import Visitor, becomes, expect
+from tests.panel.stage import Visitor, becomes, expect, picture
 from tests.panel.stories import Story, nothing, small
 
 NOTES = """() => [...document.querySelectorAll("article.turn")]
@@ -171,6 +171,7 @@ def test_the_sessions_are_listed_live_first_with_what_waits_for_each(
 ) -> None:
     page = visit(own_hub).open()
     expect(page.locator(".welcome h1")).to_have_text("No session yet")
+    picture(page, "empty")
     own_hub.register("gone", agent="past", workspace="/srv/past")
     own_hub.ask("POST", "/v1/sessions/unregister", {"sessionId": "gone"})
     own_hub.register("busy", agent="worker", workspace="/srv/app", capabilities={"delivery": "request"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.panel.hubs import HubProcess
-from tests.panel.stage import Visitor, becomes, expect
+from tests.panel.stage import Visitor, becomes, expect, picture
 
 
 def test_the_token_of_the_link_signs_in_and_leaves_the_address_at_once(
@@ -33,7 +33,8 @@ def test_who_has_no_cookie_is_told_how_to_get_in_and_may_paste_the_token(
     expect(page.locator("#side")).to_be_hidden()
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.locator("#token-problem")).to_contain_text("tidings status")
+    expect(page.locator("#token-problem")).to_contain_text("does not know this token")
+    picture(page, "signin")
     page.get_by_label("Token").fill(hub.token)
     page.keyboard.press("Enter")
     expect(page.locator(".connection")).to_contain_text("Live")

@@ -7,6 +7,7 @@ commands themselves. The entry point of the console script calls `run`, before a
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
@@ -14,6 +15,8 @@ from typing import Any, TypeAlias
 
 SECONDS = 0.5
 """How long the hub has to answer."""
+MOST = 100
+"""How many reminders are offered."""
 
 Candidate: TypeAlias = tuple[str, str]
 """A word, and what it is."""
@@ -71,27 +74,33 @@ def _ids(before: Sequence[str]) -> Callable[[], list[Candidate]] | None:
 
 
 def _sessions() -> list[Candidate]:
-    rows = _asked("sessions", "sessions")
+    rows = _asked("sessions", {}, "sessions")
     return [(str(row["sessionId"]), _short(row.get("agent") or row.get("workspace"))) for row in rows]
 
 
 def _reminders() -> list[Candidate]:
-    rows = _asked("pending", "reminders")
+    rows = _asked("pending", {"limit": MOST}, "reminders")
     return [(str(row["reminderId"]), _short(row["reminder"].get("body"))) for row in rows]
 
 
-def _asked(name: str, key: str) -> list[dict[str, Any]]:
-    """The rows that the hub answers with; none when it does not."""
-    from tidings.bridge.door.call import call
-    from tidings.bridge.door.failure import DoorError
-    from tidings.bridge.rpc import RpcError
-    from tidings.hub.place import place_of
+def _asked(name: str, params: dict[str, object], key: str) -> list[dict[str, Any]]:
+    """The rows that the hub answers with; none when it does not. Loads nothing that it need not."""
+    import json
+    import socket
 
+    from tidings.cli.hook.call import Unusable, socket_path
+
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": f"hub/{name}", "params": params})
     try:
-        answer: Any = call(place_of().socket, f"hub/{name}", {}, SECONDS)
-    except (DoorError, RpcError):
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.settimeout(SECONDS)
+            peer.connect(socket_path(None, os.environ))
+            peer.sendall(f"{line}\n".encode())
+            with peer.makefile("rb") as answers:
+                answer = json.loads(answers.readline())
+    except (OSError, Unusable, ValueError):
         return []
-    rows: list[dict[str, Any]] = answer[key]
+    rows: list[dict[str, Any]] = answer.get("result", {}).get(key, [])
     return rows
 
 

@@ -37,6 +37,8 @@ tidings connect claude-code --dry-run
 tidings connect codex
 
 tidings connect opencode --project --wake
+
+tidings connect codex --server ws://127.0.0.1:4500 --wake
 """
 
 
@@ -48,6 +50,15 @@ def connect(
     wake: Annotated[
         bool, typer.Option("--wake", help="Let what is urgent wake the agent when it is idle.")
     ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            "--app-server",
+            metavar="URL",
+            help="Where the host's own server listens: codex app-server, or opencode serve.",
+        ),
+    ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,36 +66,46 @@ def connect(
 
     What is not ours stays as it is, and `tidings disconnect` gives the file back byte for byte. No token is
     written: the hooks find the hub's socket, which only you can reach. While no hub runs, the agent works
-    as before; start one with `tidings up`.
+    as before; start one with `tidings up`. With --server the hub also speaks to the host by itself, and
+    opencode needs no plugin.
 
     Exit code: 0; 2 if the settings cannot be changed safely.
     """
     from tidings.cli.connecting import manifest
+    from tidings.cli.connecting import server as servers
     from tidings.cli.connecting.wiring import TRUST, Wish, carry_out, connecting
     from tidings.hub.place import place_of
 
     chosen, place = host_of(host), place_of()
+    surface = servers.wanted(chosen, server, wake)
     known = manifest.load(place)
     wish = Wish(host=chosen, scope=scope_of(project, user), folder=Path.cwd(), wake=wake)
-    change = connecting(wish, known)
+    plugless = chosen == "opencode" and surface is not None
+    change = None if plugless else connecting(wish, known)
     if not dry_run:
-        carry_out(change, place, known)
+        if change is not None:
+            carry_out(change, place, known)
+        servers.remember(place, chosen, surface)
     told: Payload = {
         "host": chosen,
-        "path": str(change.target.path),
-        "change": change.change,
+        "path": None if change is None else str(change.target.path),
+        "change": "unchanged" if change is None else change.change,
+        "server": server,
         "dryRun": dry_run,
         "wake": wake,
         "trust": TRUST[chosen],
     }
     if as_json:
-        typer.echo(json.dumps({**told, "diff": change.diff()}))
-    elif dry_run:
+        typer.echo(json.dumps({**told, "diff": "" if change is None else change.diff()}))
+        return
+    if server is not None:
+        typer.echo(f"the hub {'would speak' if dry_run else 'speaks'} to {server}")
+    if change is not None and dry_run:
         typer.echo(visible_diff(change.diff()) or f"{change.target.path}: nothing to change")
-    else:
+    elif change is not None:
         typer.echo(f"{change.target.path}: {change.change}\n{TRUST[chosen]}")
-        if not place.answers:
-            typer.echo("No hub runs now: start one with `tidings up --detach`.")
+    if not dry_run and not place.answers:
+        typer.echo("No hub runs now: start one with `tidings up --detach`.")
 
 
 def host_of(name: str) -> Host:

@@ -36,15 +36,17 @@ def disconnect(
 
     Exit code: 0, also when there was nothing of ours; 2 if the settings cannot be changed safely.
     """
-    from tidings.cli.connecting import manifest
+    from tidings.cli.connecting import manifest, server
     from tidings.cli.connecting.wiring import Wish, carry_out, disconnecting
     from tidings.hub.place import place_of
 
     chosen, place = host_of(host), place_of()
     known = manifest.load(place)
     change = disconnecting(Wish(host=chosen, scope=scope_of(project, user), folder=Path.cwd()), known)
+    left = False
     if not dry_run:
         carry_out(change, place, known)
+        left = server.remember(place, chosen, None)
     path, done = str(change.target.path), change.change
     if as_json:
         told = {"host": chosen, "path": path, "change": done, "dryRun": dry_run, "diff": change.diff()}
@@ -53,3 +55,5 @@ def disconnect(
         typer.echo(visible_diff(change.diff()) or f"{path}: nothing of ours")
     else:
         typer.echo(f"{path}: {'nothing of ours' if done == 'unchanged' else done}")
+    if left and not as_json:
+        typer.echo(f"the hub no longer speaks to the server of {chosen}")

@@ -23,6 +23,9 @@ _SECRET_VALUE = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE
 SHORTEST_KNOWN = 6
 """A known value shorter than this is not looked for: it would hit innocent words."""
 
+_LONGEST_LINE = 4 * 1024
+"""How far back from a cut the end of a line is looked for."""
+
 _PLAIN_WORDS = frozenset(("true", "false", "none", "null", "undefined", "required", "optional", "default"))
 
 _TOKEN_SHAPES = (
@@ -128,6 +131,21 @@ def without_known(text: str, known: Iterable[str]) -> str:
     for value in sorted({one for one in known if len(one) >= SHORTEST_KNOWN}, key=len, reverse=True):
         text = text.replace(value, _mark("known value"))
     return text
+
+
+def beginning(text: str, longest: int) -> str:
+    """The beginning of a text, to be redacted: without the word or line that the cut goes through.
+
+    Half of it may be half a secret, which nobody would recognise.
+    """
+    if len(text) <= longest:
+        return text
+    cut = text[:longest]
+    least = max(longest - _LONGEST_LINE, 0)
+    at = cut.rfind("\n", least)
+    if at < 0:
+        at = cut.rfind(" ", least)
+    return cut[: at if at >= 0 else least]
 
 
 def looks_secret(name: str, value: str) -> bool:

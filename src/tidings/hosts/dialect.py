@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from tidings.core.reminder import Payload
 from tidings.hosts.fields import LONGEST_PATH, Fields
 from tidings.hosts.happening import NEUTRAL, Delivery, Event, Happening, Host, Odd
+from tidings.hosts.writes import written
 
 
 def read(
@@ -38,6 +39,7 @@ def read(
         batch=calls[0] if calls else None,
         continued=fields.flag("stop_hook_active"),
         transcript=fields.text("transcript_path", LONGEST_PATH),
+        wrote=written(host, payload),
         odd=tuple(fields.odd),
     )
 

@@ -13,6 +13,7 @@ from tidings.core.reminder import Payload
 from tidings.hosts.fields import LONGEST_PATH, Fields
 from tidings.hosts.happening import NEUTRAL, Delivery, Event, Happening, Odd
 from tidings.hosts.voice import GO_ON
+from tidings.hosts.writes import written
 
 EVENTS: dict[str, Event] = {
     "SessionStart": Event(phase="starts"),
@@ -51,6 +52,7 @@ def read(payload: Mapping[str, object]) -> Happening | Odd:
         workspace=fields.folder("cwd"),
         continued=fields.flag("stop_hook_active"),
         transcript=fields.text("transcript_path", LONGEST_PATH),
+        wrote=written("gemini", payload),
         odd=tuple(fields.odd),
     )
 

@@ -56,8 +56,9 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     """One event in one session of a host.
 
     `session_id` is the host's own; `agent_id` names a sub-agent of that session. `calls` are the tool calls
-    it is about, `batch` marks the calls of one answer. `continued` says that the agent goes on already
-    because a hook asked for it. `odd` holds what was not as expected, to be kept as warnings.
+    it is about, `batch` marks the calls of one answer, `wrote` are the files that they wrote. `continued`
+    says that the agent goes on already because a hook asked for it. `odd` holds what was not as expected,
+    to be kept as warnings.
     """
 
     host: Host
@@ -70,6 +71,7 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
     batch: str | None = None
     continued: bool = False
     transcript: str | None = None
+    wrote: tuple[str, ...] = ()
     odd: tuple[str, ...] = ()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from tidings.core.reminder import Payload
 from tidings.hosts.fields import Fields
 from tidings.hosts.happening import PUSH, PUSHING, WAKE, WAKING, Delivery, Event, Happening, Odd
+from tidings.hosts.writes import written
 
 EVENTS: dict[str, Event] = {
     "session.created": Event(phase="starts"),
@@ -53,6 +54,7 @@ def read(payload: Mapping[str, object]) -> Happening | Odd:
         workspace=fields.folder("cwd"),
         calls=() if call is None else (call,),
         continued=fields.flag("cannot_go_on"),
+        wrote=written("opencode", payload),
         odd=tuple(fields.odd),
     )
 

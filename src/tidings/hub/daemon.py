@@ -23,6 +23,7 @@ from tidings.core.reminder import Payload
 from tidings.errors import LogError
 from tidings.hub.failure import HubError
 from tidings.hub.hosting.endpoint import LONGEST_PAYLOAD
+from tidings.hub.hosting.pushing.attending import NAME, attending
 from tidings.hub.http import Site
 from tidings.hub.operations import BY_METHOD, operate
 from tidings.hub.place import Place, State, locked, prepare, token_of, write_state
@@ -67,6 +68,7 @@ async def serve(place: Place, port: int, ready: Callable[[State], None], stop: a
             hub = Hub(store, policy=policy)
             await parts.enter_async_context(Workspaces(hub, memory=place.home / "workspaces.json"))
             await parts.enter_async_context(_sweeping(hub))
+            await parts.enter_async_context(attending(hub.hosting, place.home / NAME))
             await parts.enter_async_context(_retaining(hub))
             url = await parts.enter_async_context(_website(hub, place, port))
             await parts.enter_async_context(_door(hub, place, stop))

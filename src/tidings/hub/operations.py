@@ -108,6 +108,12 @@ async def _wake(hub: Hub, asked: shapes.Wake) -> shapes.WakeAnswer:
     return await hub.hosting.waking.wake(asked)
 
 
+def _reload_hosts(hub: Hub, _: shapes.Nothing) -> Answer:
+    """Look again at which hosts the hub speaks to by itself."""
+    hub.hosting.reload.set()
+    return shapes.Nothing()
+
+
 def _status(hub: Hub, _: shapes.Nothing) -> Answer:
     """Tell how many sessions and reminders there are."""
     return hub.status()
@@ -134,6 +140,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     _asked("drain", "POST", "/hosts/drain", (shapes.Drain, shapes.DrainAnswer), _drain),
     _asked("wake", "POST", "/hosts/wake", (shapes.Wake, shapes.WakeAnswer), _wake),
+    _asked("reload_hosts", "POST", "/hosts/reload", (shapes.Nothing, shapes.Nothing), _reload_hosts),
     _asked(
         "workspaces", "GET", "/workspaces", (shapes.Nothing, places.WorkspacesAnswer), answering.workspaces
     ),

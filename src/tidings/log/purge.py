@@ -21,6 +21,9 @@ from tidings.log.record import CHECKPOINTS, Checkpoint
 from tidings.log.verify import check_chain, checkpoints_in, find_topic
 from tidings.log.writer import Head, stack
 
+RESERVE_PAGES = 256
+"""How many free pages a file keeps, 1 MiB: what is purged bit by bit makes room for what is written."""
+
 _CUT = """
     SELECT id, link FROM records WHERE id > ? AND id <= ? AND link IS NOT NULL ORDER BY id DESC LIMIT 1"""
 _DELETE = "DELETE FROM records WHERE id > ? AND id <= ?"
@@ -90,15 +93,16 @@ def cut_off(connection: sqlite3.Connection, cut: Cut, purged: Checkpoint, whole:
 
 
 def give_back(connection: sqlite3.Connection, pages: int) -> int:
-    """Return at most `pages` free pages to the disk; gives how many are still free.
+    """Return at most `pages` free pages to the disk; gives how many more there are to return.
 
-    A file that was made without this ability keeps them for what is written next: 0.
+    A few stay for what is written next. A file that was made without this ability keeps all: 0.
     """
     if not connection.execute("PRAGMA auto_vacuum").fetchone()[0]:
         return 0
-    for _ in range(pages):  # each call moves one page, whatever number it is given
+    free = int(connection.execute("PRAGMA freelist_count").fetchone()[0]) - RESERVE_PAGES
+    for _ in range(min(pages, free)):  # each call moves one page, whatever number it is given
         connection.execute("PRAGMA incremental_vacuum(1)")
-    return int(connection.execute("PRAGMA freelist_count").fetchone()[0])
+    return max(0, free - pages)
 
 
 def _write(connection: sqlite3.Connection, checkpoints: Sequence[Checkpoint], now: int) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from tidings.memory.entry import iso
 from tidings.memory.question import Asked, sentences
 from tidings.memory.relevance import RELATIVE, relevance, scale_of
-from tidings.memory.sameness import ECHO, Context, is_variant, shared
+from tidings.memory.sameness import ECHO, Context, is_change, is_variant, shared
 from tidings.memory.search import Evidence
 
 MOST_ITEMS = 5
@@ -86,11 +86,10 @@ def choose(
     scored = sorted((Scored(relevance(one, now), one) for one in found), key=lambda one: one.order)
     fitting = [one for one in scored if one.relevance >= (least or scale_of(one.evidence).least)]
     fitting = [one for one in fitting[:MOST_WEIGHED] if one.relevance >= RELATIVE * fitting[0].relevance]
-    kept: list[Scored] = []
-    for one in fitting:
-        if not _is_echo(one.evidence, asked) and not _is_known(one.evidence, context, repeats):
-            kept.append(one)
-    return [one for one in kept if not any(_outdates(other, one) for other in kept)]
+    kept = [_newest(one, scored) for one in fitting if not _is_echo(one.evidence, asked)]
+    once = {one.evidence.row.seq: one for one in reversed(kept)}
+    shown = sorted(once.values(), key=lambda one: one.order)
+    return [one for one in shown if not _is_known(one.evidence, context, repeats)]
 
 
 def fit(chosen: Sequence[Scored], budget: Budget, asked: Asked) -> tuple[Item, ...]:
@@ -175,11 +174,23 @@ def _is_known(evidence: Evidence, context: Context, repeats: Repeats | None) -> 
     return repeats is not None and repeats(evidence)
 
 
-def _outdates(newer: Scored, older: Scored) -> bool:
-    """Whether `older` says about the same as `newer`, earlier, and answers no better."""
-    new, old = newer.evidence, older.evidence
-    if (new.row.memory.created, new.row.seq) <= (old.row.memory.created, old.row.seq):
+def _newest(one: Scored, scored: Sequence[Scored]) -> Scored:
+    """The memory, or the newest that puts it out of force, as relevant as it, even if too weak by itself."""
+    newer = [other for other in scored if _outdates(other.evidence, one.evidence)]
+    if not newer:
+        return one
+    latest = max(newer, key=lambda other: _age(other.evidence))
+    return Scored(max(latest.relevance, one.relevance), latest.evidence)
+
+
+def _outdates(new: Evidence, old: Evidence) -> bool:
+    """Whether `new` says that `old` is no longer so; or says about the same, later, and answers as well."""
+    if _age(new) <= _age(old) or new.row.memory.role == "assistant" != old.row.memory.role:
         return False
-    if new.row.memory.role == "assistant" != old.row.memory.role:
-        return False
+    if is_change(new.row.memory.text, new.row.terms, old.row.terms):
+        return True
     return is_variant(new.row.terms, old.row.terms) and set(old.matched) <= set(new.matched)
+
+
+def _age(evidence: Evidence) -> tuple[int, int]:
+    return evidence.row.memory.created, evidence.row.seq

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -40,6 +40,15 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Any:
         """A float32 array with one unit vector per text; a row of zeros where there is nothing to go by."""
+        ...
+
+
+@runtime_checkable
+class WordEmbedder(Embedder, Protocol):
+    """An embedder that knows single words at next to no cost: they are compared one by one as well."""
+
+    def embed_word(self, word: str) -> Any:
+        """The unit vector of one word; zeros where there is nothing to go by."""
         ...
 
 
@@ -78,6 +87,10 @@ class WordLlama:
                 rows[number] = self._matrix[tokens].astype(self._numpy.float32).mean(axis=0)
         lengths = self._numpy.linalg.norm(rows, axis=1, keepdims=True)
         return self._numpy.divide(rows, lengths, out=self._numpy.zeros_like(rows), where=lengths > 0)
+
+    def embed_word(self, word: str) -> Any:
+        """The same for one word."""
+        return self.embed([word])[0]
 
 
 def _home() -> Path | None:

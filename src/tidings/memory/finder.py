@@ -16,7 +16,9 @@ import msgspec
 
 from tidings.memory import reading, search
 from tidings.memory.answer import Budget, Repeats
+from tidings.memory.embedding import WordEmbedder
 from tidings.memory.file import MemoryFile
+from tidings.memory.kinship import Kinship
 from tidings.memory.question import Asked
 from tidings.memory.reading import Row
 from tidings.memory.sameness import REPEATED
@@ -48,6 +50,7 @@ class Finder:
         self._file = file
         self._similarity = similarity
         self._vectors: Vectors | None = None
+        self._kinship: Kinship | None = None
 
     def find(self, asked: Asked, project: str, now: int, budget: Budget) -> Found:
         """The evidence for every memory of `project`, or of everywhere, that could answer.
@@ -63,7 +66,7 @@ class Finder:
             vector = self._vector(started, budget)
             near = Near()
             if vector is not None:
-                near = self._by_similarity(connection, vector, scopes, rows, now)
+                near = self._by_similarity(connection, asked, vector, scopes, rows, now)
         evidence = search.weigh(lookup, asked, (*rows, *near.rows), near)
         late = vector is None and self._similarity is not None
         return Found(tuple(evidence), scopes, now, vector is not None, late)
@@ -88,7 +91,13 @@ class Finder:
         return repeats
 
     def _by_similarity(
-        self, connection: sqlite3.Connection, vector: Any, scopes: Sequence[int], rows: list[Row], now: int
+        self,
+        connection: sqlite3.Connection,
+        asked: Asked,
+        vector: Any,
+        scopes: Sequence[int],
+        rows: list[Row],
+        now: int,
     ) -> Near:
         """What similarity adds to `rows`, and what it says about them."""
         vectors = self._vectors
@@ -100,7 +109,8 @@ class Finder:
         known = {row.seq for row in rows}
         more = reading.holding(connection, near.keys() - known, scopes, now)
         cosines = near | vectors.cosines(vector, scopes, known - near.keys())
-        return Near(rows=tuple(more), cosines=cosines, floor=vectors.floor(scopes), crowd=crowd)
+        kin = {} if self._kinship is None else self._kinship.of(asked.text, (*rows, *more))
+        return Near(rows=tuple(more), cosines=cosines, kin=kin, floor=vectors.floor(scopes), crowd=crowd)
 
     def _vector(self, started: Future[Any] | None, budget: Budget) -> Any | None:
         """The question's vector, if it is there in time."""
@@ -111,6 +121,7 @@ class Finder:
             embedder = self._similarity.embedder()
             assert embedder is not None
             self._vectors = Vectors(embedder.name, embedder.floor)
+            self._kinship = Kinship(embedder) if isinstance(embedder, WordEmbedder) else None
         return vector
 
 

@@ -38,15 +38,17 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WORDS = Scale(
-    constant=-6.33, weights={"coverage": 4.07, "rare": 4.41, "back": 1.87, "bm25": 1.86}, least=0.2
+    constant=-6.54,
+    weights={"coverage": 3.97, "rare": 4.7, "back": 1.55, "bm25": 1.78, "ours": 0.66},
+    least=0.2,
 )
 BOTH = Scale(
-    constant=-6.34,
+    constant=-6.73,
     weights={
-        "coverage": 2.63, "rare": 3.74, "back": 0.62, "bm25": 0.6,
-        "cosine": 1.96, "margin": 0.48, "lead": 4.78,
+        "coverage": 2.39, "rare": 3.23, "bm25": 0.54, "ours": 0.55,
+        "cosine": 1.53, "margin": 0.3, "lead": 4.79, "kin": 1.62,
     },
-    least=0.25,
+    least=0.22,
 )  # fmt: skip
 
 
@@ -57,12 +59,14 @@ def features(evidence: Evidence) -> dict[str, float]:
         "rare": min(evidence.rare, 3) / 3,
         "back": evidence.back,
         "bm25": evidence.bm25,
+        "ours": float(evidence.ours),
     }
     if evidence.cosine is not None:
         found |= {
             "cosine": evidence.cosine,
             "margin": evidence.cosine - evidence.floor,
             "lead": evidence.cosine - evidence.crowd,
+            "kin": evidence.kin,
         }
     return found
 

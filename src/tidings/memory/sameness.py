@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tidings.core.text import is_unicode
 from tidings.memory.entry import digest
+from tidings.memory.languages import CHANGED
 from tidings.memory.words import words
 
 RUN = 5
@@ -31,7 +32,10 @@ OPENING = 3
 """Two statements whose first words of content are the same, this many, are about the same."""
 
 VARIANT = 0.6
-"""Two statements that share this much are about the same; the newer counts if both answer as well."""
+"""Two statements that begin alike and share this much are about the same."""
+
+SUBJECT = 0.5
+"""A statement that says that something changed changes what it shares this much with, and two words."""
 
 
 class Context:
@@ -69,15 +73,28 @@ def is_near_duplicate(one: Iterable[str], other: Iterable[str]) -> bool:
 
 
 def is_variant(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two statements are about the same: they open alike, or share most words.
+    """Whether two statements are about the same: they open alike, or begin alike and share most words.
 
-    Numbers are left out: they are what changes.
+    Numbers are left out: they are what changes. Two that differ from the first word on ("staging …",
+    "production …") are about different things however much else they share.
     """
-    mine, yours = (dict.fromkeys(stem for stem in said if not numbers((stem,))) for said in (one, other))
-    opening = list(mine)[:OPENING]
-    if len(opening) == OPENING and opening == list(yours)[:OPENING]:
+    mine, yours = _without_numbers(one), _without_numbers(other)
+    if len(mine) >= OPENING and mine[:OPENING] == yours[:OPENING]:
         return True
-    return shared(mine, yours) >= VARIANT
+    return mine[:1] == yours[:1] and shared(mine, yours) >= VARIANT
+
+
+def is_change(newer: str, stems: Sequence[str], older: Sequence[str]) -> bool:
+    """Whether the text `newer`, of these stems, says that what `older` speaks of is no longer so."""
+    if CHANGED.isdisjoint(words(newer)):
+        return False
+    mine, yours = _without_numbers(stems), _without_numbers(older)
+    both = set(mine) & set(yours)
+    return len(both) > 1 and len(both) / min(len(mine), len(yours)) >= SUBJECT
+
+
+def _without_numbers(stems: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(stem for stem in stems if not numbers((stem,))))
 
 
 def numbers(stems: Collection[str]) -> set[str]:

@@ -148,7 +148,12 @@ class MemoryStore:
         return Answer(items=items, silent=silent, similarity=found.similarity, late=found.late)
 
     def evidence(
-        self, message: str, recent_history: Sequence[Message] = (), *, project: str = EVERYWHERE
+        self,
+        message: str,
+        recent_history: Sequence[Message] = (),
+        *,
+        project: str = EVERYWHERE,
+        budget: Budget | None = None,
     ) -> tuple[Evidence, ...]:
         """Everything that was weighed for a message, unranked: to see why something did or did not surface.
 
@@ -157,7 +162,9 @@ class MemoryStore:
             MemoryStoreError: the file cannot be read.
         """
         asked = self._asked(message, checked_history(message, recent_history))
-        return () if asked is None else self._finder.find(asked, project, self._clock(), Budget()).evidence
+        if asked is None:
+            return ()
+        return self._finder.find(asked, project, self._clock(), budget or Budget()).evidence
 
     def list(
         self,

@@ -20,9 +20,12 @@ CACHES = frozenset(
     )
 )  # fmt: skip
 """Names that tools make for themselves: ignored also where no file says so."""
+AGENTS = frozenset((".claude", ".codex", ".gemini", ".opencode"))
+"""Where coding agents keep settings and sessions of their own: it would be news of themselves."""
 SCRATCH = (".swp", ".swx", "~", ".tmp", ".part", ".crdownload")
 """Endings of the files that editors and downloads make for a moment."""
 
+_NEVER = VCS | CACHES | AGENTS
 RULE_FILES = (".gitignore", ".ignore")
 _MOST_FOLDERS = 50_000
 _LARGEST = 1_000_000
@@ -53,14 +56,14 @@ class Ignores:
             if len(self._folders) >= _MOST_FOLDERS:
                 self._folders.clear()
             above, _, name = path.rpartition("/")
-            known = self.folder(above) or name in VCS or name in CACHES or self._says(path, above, True)
+            known = self.folder(above) or name in _NEVER or self._says(path, above, True)
             self._folders[path] = known
         return known
 
     def file(self, path: str) -> bool:
         """Whether this file does not count."""
         above, _, name = path.rpartition("/")
-        if name in VCS or name in CACHES or name.endswith(SCRATCH):
+        if name in _NEVER or name.endswith(SCRATCH):
             return True
         return self.folder(above) or self._says(path, above, False)
 

@@ -8,11 +8,11 @@ import sys
 import pytest
 
 HEAVY = ("mcp", "mcp_types", "watchfiles", "httpx2", "pydantic")
-LIGHT = ("typer", "rich", "starlette", "uvicorn", "asyncio")
+LIGHT = ("typer", "rich", "msgspec", "asyncio", "starlette", "uvicorn")
 
 
-def loaded(module: str, names: tuple[str, ...]) -> set[str]:
-    script = f"import sys, {module}; print(*[name for name in {names!r} if name in sys.modules])"
+def loaded(module: str, names: tuple[str, ...], then: str = "pass") -> set[str]:
+    script = f"import sys, {module}; {then}; print(*[name for name in {names!r} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
     )
@@ -27,4 +27,5 @@ def test_a_hub_without_workspaces_loads_no_watcher_and_no_sdk(module: str) -> No
 
 
 def test_completing_ids_loads_no_command_line() -> None:
-    assert loaded("tidings.cli.completing", LIGHT) == set()
+    module = "tidings.cli.completing"
+    assert loaded(module, LIGHT, then=f"{module}.candidates(['pending', '--session'], '')") == set()

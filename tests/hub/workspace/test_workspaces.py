@@ -271,6 +271,26 @@ def test_detaching_stops_the_watchers(tmp_path: Path) -> None:
     play(tmp_path, act)
 
 
+def test_a_command_that_runs_is_ended_with_its_children_when_the_folder_is_detached(tmp_path: Path) -> None:
+    async def act(running: Scene) -> None:
+        script = "sleep 3600 & echo $! > pid; wait"
+        await running.attach(command(argv=["sh", "-c", script], only=["*.py"]))
+        pid = tmp_path / "pid"
+        await running.until(lambda: pid.exists() and pid.read_text().strip().isdigit())
+        await running.workspaces.detach(str(tmp_path))
+        await running.until(lambda: not is_alive(int(pid.read_text())))
+
+    play(tmp_path, act)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 @pytest.mark.parametrize(
     ("path", "told"),
     [
@@ -326,6 +346,19 @@ def test_after_a_crash_the_same_folders_are_attached_again_and_after_a_stop_none
     assert not kept.exists()
 
 
+def test_a_hub_that_cannot_start_forgets_nothing(tmp_path: Path) -> None:
+    kept = tmp_path / "workspaces.json"
+
+    async def start() -> None:
+        async with Workspaces(memory_hub(Clock()), memory=kept) as workspaces:
+            await workspaces.attach(str(tmp_path))
+            raise CallerError("the port is taken")
+
+    with pytest.raises(CallerError, match="the port is taken"):
+        asyncio.run(start())
+    assert str(tmp_path.resolve()) in kept.read_text()
+
+
 def test_an_mcp_server_of_the_config_is_connected_and_its_words_are_passed_on(tmp_path: Path) -> None:
     greeting = [{"body": "The build is red.", "dedupeKey": "build", "propagate": "all"}]
     settings = json.dumps({"greeting": greeting})
@@ -341,6 +374,21 @@ def test_an_mcp_server_of_the_config_is_connected_and_its_words_are_passed_on(tm
         await running.watching("ci")
         noticed = running.payloads("hub.workspace.noticed")
         assert ("ci", "mcp_restricted") in {(one["name"], one["code"]) for one in noticed}
+
+    play(tmp_path, act)
+
+
+def test_a_server_that_comes_and_goes_says_so_and_nothing_is_told_twice(tmp_path: Path) -> None:
+    settings = json.dumps({"greeting": [{"body": "The build is red."}], "then": "die"})
+    argv = json.dumps([sys.executable, SCRIPT, settings])
+
+    async def act(running: Scene) -> None:
+        await running.attach(f"[servers.ci]\ncommand = {argv}\n")
+        await running.hear("The build is red.")
+        await running.until(lambda: "repeated" in str(running.payloads("hub.workspace.noticed")))
+        codes = {str(one["code"]) for one in running.payloads("hub.workspace.noticed")}
+        assert codes & {"mcp_lost", "mcp_failed"}
+        assert len(running.payloads(envelope.ACCEPTED)) == 1
 
     play(tmp_path, act)
 

@@ -53,6 +53,8 @@ class Cli(msgspec.Struct, frozen=True, kw_only=True):
     """Writes its settings into the room; gives what its environment needs."""
     command: Callable[[str], list[str]]
     """What runs it with one prompt, to its end."""
+    again: Callable[[str], list[str]]
+    """What goes on with the last session."""
     shell: Callable[[str], Call]
     """The call of the tool that runs a command."""
     delegate: Callable[[str], Call]
@@ -105,9 +107,9 @@ def _codex(room: Room, provider: FakeProvider) -> Mapping[str, str]:
     return {"CODEX_HOME": str(folder), "FAKE_KEY": "x"}
 
 
-def _run_codex(prompt: str) -> list[str]:
+def _run_codex(*words: str) -> list[str]:
     flags = ["--dangerously-bypass-hook-trust", "--skip-git-repo-check", "--json"]
-    return [binary("@openai/codex", "codex"), "exec", *flags, prompt]
+    return [binary("@openai/codex", "codex"), "exec", *flags, *words]
 
 
 def _gemini(room: Room, provider: FakeProvider) -> Mapping[str, str]:
@@ -161,6 +163,7 @@ CLAUDE_CODE = Cli(
     wire="anthropic",
     settle=_claude,
     command=_run_claude,
+    again=lambda prompt: [*_run_claude(prompt), "--continue"],
     shell=lambda command: Call("Bash", {"command": command, "description": "a command"}),
     delegate=lambda prompt: Call(
         "Agent", {"description": "a part", "prompt": prompt, "subagent_type": "general-purpose"}
@@ -178,6 +181,7 @@ CLIS: dict[str, Cli] = {
         command=_run_agent_sdk,
         cannot={
             "connect": "a program joins with two lines of its own",
+            "resume": "the program begins a session of its own each time",
             "wake": "a callback is heard only while its program works",
         },
     ),
@@ -187,11 +191,11 @@ CLIS: dict[str, Cli] = {
         wire="openai_responses",
         settle=_codex,
         command=_run_codex,
+        again=lambda prompt: _run_codex("resume", "--last", prompt),
         shell=lambda command: Call("exec_command", {"cmd": command}),
         delegate=lambda prompt: Call("spawn_agent", {"message": prompt}, namespace="multi_agent_v1"),
         full=Usage(50_000, 5, 0),
         after_tools="developer",
-        cannot={"wake": "its hooks cannot wake it"},
     ),
     "gemini": Cli(
         host="gemini",
@@ -199,6 +203,7 @@ CLIS: dict[str, Cli] = {
         wire="gemini",
         settle=_gemini,
         command=_run_gemini,
+        again=lambda prompt: [*_run_gemini(prompt), "--resume", "latest"],
         shell=lambda command: Call(
             "run_shell_command", {"command": command, "description": "a command"}, id=f"run {command}"
         ),
@@ -213,6 +218,7 @@ CLIS: dict[str, Cli] = {
         appends=False,
         cannot={
             "compact": "its hooks are not told of one; news are shown anew with every request",
+            "resume": "what was told is not in its transcript",
             "wake": "it has no way in from outside",
         },
     ),
@@ -222,6 +228,7 @@ CLIS: dict[str, Cli] = {
         wire="openai_chat",
         settle=_opencode,
         command=_run_opencode,
+        again=lambda prompt: [*_run_opencode(prompt), "--continue"],
         shell=lambda command: Call("bash", {"command": command, "description": "a command"}),
         delegate=lambda prompt: Call(
             "task", {"description": "a part", "prompt": prompt, "subagent_type": "general"}

@@ -1,7 +1,7 @@
 """Agents that stay when their work is done: what a test says to them, and when they are idle again.
 
-Claude Code reads prompts from stdin, opencode serves HTTP. Each is a process of the stage's; `prompt`
-returns when the model has been asked and has answered to the end.
+Claude Code reads prompts from stdin, Codex serves a WebSocket, opencode HTTP. Each is a process of the
+stage's; `prompt` returns when the model has been asked and has answered to the end.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import http.client
 import re
+import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from tests.interop.client import DEADLINE, LONGEST_LINE
 from tests.interop.hosts.clis import binary
 from tests.interop.hosts.stage import Stage
+from tidings.hub.hosting.pushing.websocket import WebSocket, opened
 
 
 class Live(Protocol):
@@ -46,6 +48,47 @@ class ClaudeLive:
                 if line.startswith(b"{") and msgspec.json.decode(line)["type"] == "result":
                     return
         raise AssertionError("Claude Code left before it was done")
+
+
+class CodexLive:
+    """Codex's app-server, with one thread."""
+
+    def __init__(self, peer: WebSocket) -> None:
+        self._peer = peer
+        self._thread = ""
+        self._last = 0
+
+    async def open(self, folder: str) -> None:
+        """Say hello, trust the hooks of the folder as its user does, and begin the thread."""
+        about = {"name": "interop", "version": "1"}
+        await self._ask("initialize", {"clientInfo": about, "capabilities": {"experimentalApi": True}})
+        await self._peer.send(msgspec.json.encode({"method": "initialized"}))
+        (listed,) = (await self._ask("hooks/list", {"cwds": [folder]}))["data"]
+        trusted = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in listed["hooks"]}
+        state = {"keyPath": "hooks.state", "mergeStrategy": "upsert", "value": trusted}
+        await self._ask("config/value/write", state)
+        self._thread = (await self._ask("thread/start", {"cwd": folder}))["thread"]["id"]
+
+    async def prompt(self, text: str) -> None:
+        """Say something, and wait for the turn's end."""
+        await self._ask("turn/start", {"threadId": self._thread, "input": [{"type": "text", "text": text}]})
+        await self._until(lambda message: message.get("method") == "turn/completed")
+
+    async def _ask(self, method: str, params: object) -> Any:
+        self._last += 1
+        number = self._last
+        await self._peer.send(msgspec.json.encode({"id": number, "method": method, "params": params}))
+        answer = await self._until(lambda message: message.get("id") == number and "method" not in message)
+        assert "result" in answer, answer
+        return answer["result"]
+
+    async def _until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        async with asyncio.timeout(DEADLINE):
+            while (received := await self._peer.receive()) is not None:
+                message: dict[str, Any] = msgspec.json.decode(received)
+                if wanted(message):
+                    return message
+        raise AssertionError("the app-server left")
 
 
 class OpencodeLive:
@@ -89,26 +132,59 @@ async def _claude(stage: Stage) -> AsyncIterator[Live]:
 
 
 @asynccontextmanager
+async def _codex(stage: Stage) -> AsyncIterator[Live]:
+    url = _app_server(stage)
+    async with stage.process(binary("@openai/codex", "codex"), "app-server", "--listen", url) as process:
+        await _port(process, b"ws")
+        peer = await opened(url)
+        try:
+            agent = CodexLive(peer)
+            await agent.open(str(stage.room.work))
+            yield agent
+        finally:
+            await peer.close()
+
+
+@asynccontextmanager
 async def _opencode(stage: Stage) -> AsyncIterator[Live]:
     command = (binary("opencode-ai", "opencode"), "serve", "--port", "0", "--hostname", "127.0.0.1")
     async with stage.process(*command) as process:
-        agent = OpencodeLive(await _port(process))
+        agent = OpencodeLive(await _port(process, b"http"))
         await agent.open()
         yield agent
 
 
-async def _port(process: Process) -> int:
+async def _port(process: Process, scheme: bytes) -> int:
     """The port that a server says it listens on."""
     assert process.stdout is not None
+    said = b""
     async with asyncio.timeout(DEADLINE):
         async for line in process.stdout:
-            if found := re.search(rb"http://127\.0\.0\.1:(\d+)", line):
+            said += line
+            if found := re.search(rb"%b://127\.0\.0\.1:(\d+)" % scheme, line):
                 return int(found[1])
-    raise AssertionError("the server left before it listened")
+    raise AssertionError(f"the server left before it listened: {said!r}")
 
 
-LIVE: dict[str, Callable[[Stage], AbstractAsyncContextManager[Live]]] = {
-    "claude-code": _claude,
-    "opencode": _opencode,
+def _app_server(stage: Stage) -> str:
+    """Where the app-server of a stage listens: one port, chosen once."""
+    if "APP_SERVER" not in stage.more:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            stage.more["APP_SERVER"] = f"ws://127.0.0.1:{free.getsockname()[1]}"
+    return stage.more["APP_SERVER"]
+
+
+class Way(NamedTuple):
+    """How an agent is kept alive, and how it is connected so that it can be woken."""
+
+    open: Callable[[Stage], AbstractAsyncContextManager[Live]]
+    wake: Callable[[Stage], tuple[str, ...]] = lambda _: ("--wake",)
+
+
+LIVE: dict[str, Way] = {
+    "claude-code": Way(_claude),
+    "codex": Way(_codex, lambda stage: ("--wake", "--server", _app_server(stage))),
+    "opencode": Way(_opencode),
 }
-"""How each agent is kept alive, where that can be done without a terminal."""
+"""Those that can be kept alive without a terminal."""

@@ -48,7 +48,7 @@ def _listeners(events: Sequence[str], command: str, seconds: float, **more: obje
     return {"hooks": {event: [{"hooks": [hook]}] for event in events}}
 
 
-def _listen(host: str, room: Room, folder: Path) -> Mapping[str, str]:
+def listen(host: str, room: Room, folder: Path) -> Mapping[str, str]:
     """Put the recorder into the project of the room; gives what its environment needs."""
     command = f"{sys.executable} -S -E {HERE / 'recorder_hook.py'} {folder}"
     if host == "opencode":
@@ -57,7 +57,7 @@ def _listen(host: str, room: Room, folder: Path) -> Mapping[str, str]:
         shutil.copy(HERE / "recorder_plugin.js", plugins / "recorder.js")
         return {"RECORDER_FOLDER": str(folder)}
     name, settings = {
-        "claude-code": (".claude/settings.json", _listeners(CLAUDE_EVENTS, command, 10)),
+        "claude-code": (".claude/settings.local.json", _listeners(CLAUDE_EVENTS, command, 10)),
         "codex": (".codex/hooks.json", _listeners(CODEX_EVENTS, command, 3)),
         "gemini": (".gemini/settings.json", _listeners(GEMINI_EVENTS, command, 10_000, name="recorder")),
     }[host]
@@ -98,7 +98,7 @@ def record(host: str, scene: str) -> list[dict[str, Any]]:
     with TemporaryDirectory(prefix="tidings-") as folder, FakeProvider(*steps, aside=side) as provider:
         room, heard = Room(Path(folder), ""), Path(folder) / "heard"
         heard.mkdir()
-        more = {**cli.settle(room, provider), **_listen(host, room, heard)}
+        more = {**cli.settle(room, provider), **listen(host, room, heard)}
         _run(cli.command("Do your part."), room, more, lambda: _child_ended(side, heard) and ended.open())
         assert provider.refused == [], provider.refused
         neutral = Neutral(places(str(room.work), str(room.home), f"{folder}/tmp"))

@@ -33,7 +33,7 @@ async def asked_for(gate: Gate) -> None:
     """Wait until the model is asked for the answer that `gate` holds back.
 
     Raises:
-        AssertionError: it took too long.
+        TimeoutError: it took too long.
     """
     async with asyncio.timeout(DEADLINE):
         while not await asyncio.to_thread(gate.reached.wait, 0.1):
@@ -142,9 +142,9 @@ class Stage:
             await self.tidings("down")
 
     @asynccontextmanager
-    async def run(self, prompt: str = "Do your part.") -> AsyncIterator[Running]:
-        """The agent with one prompt."""
-        async with self.process(*self.cli.command(prompt)) as process:
+    async def run(self, *command: str) -> AsyncIterator[Running]:
+        """The agent with one prompt, or what `command` is."""
+        async with self.process(*(command or self.cli.command("Do your part."))) as process:
             yield Running(process)
 
     @asynccontextmanager

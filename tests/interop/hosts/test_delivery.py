@@ -67,6 +67,26 @@ def test_news_that_come_while_the_model_answers_stand_after_the_tool_results(sta
     assert (stage.room.work / "one.txt").read_text() == "one\n"
 
 
+@pytest.mark.parametrize("stage", ["claude-code"], indirect=True)
+def test_a_model_without_system_messages_reads_them_marked_with_the_tool_results(stage: Stage) -> None:
+    held = gate()
+    stage.provider.add(stage.step("echo one", before=held), Say(text="Done."))
+    older = [word.replace("claude-opus-5-5", "claude-sonnet-4-5") for word in stage.cli.command("Do it.")]
+
+    async def work() -> None:
+        async with stage.hub(), stage.run(*older) as agent:
+            await agent.reached(held)
+            await stage.remind(NEWS)
+            held.open()
+            await agent.end()
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1]
+    (place,) = places(stage.requests[1], "quokka")
+    assert (place.role, place.entry) == ("user", last_calls(stage.requests[1]) + 1)
+    assert f"<system-reminder>\nPostToolBatch hook additional context: {MARK}" in place.text
+
+
 def test_two_tools_of_one_step_bring_the_news_once(stage: Stage) -> None:
     held = gate()
     stage.provider.add(stage.step("echo one", "echo two", before=held), Say(text="Done."))

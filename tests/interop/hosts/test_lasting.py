@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from tests.interop.hosts.clis import TASK
 from tests.interop.hosts.looking import places
+from tests.interop.hosts.record import listen
 from tests.interop.hosts.stage import Stage, gate
 from tests.interop.hosts.test_delivery import NEWS, mentions
 from tidings.testing.fake_provider import Say
@@ -64,6 +65,47 @@ def test_a_sub_agent_hears_what_is_to_be_handed_down_and_nothing_else(stage: Sta
     asyncio.run(work())
     assert [len(places(request, "quokka")) for request in stage.side.children] == [1, 1]
     assert [len(places(request, "wombat")) for request in stage.side.children] == [0, 0]
+
+
+def test_a_session_that_is_resumed_is_not_told_again_what_it_was_told(stage: Stage) -> None:
+    stage.needs("resume")
+    stage.provider.add(Say(text="First answer."), Say(text="Second answer."))
+
+    async def work() -> None:
+        async with stage.hub():
+            await stage.remind(NEWS)
+            async with stage.run() as agent:
+                await agent.end()
+            async with stage.run(*stage.cli.again("Second question")) as agent:
+                await agent.end()
+
+    asyncio.run(work())
+    assert mentions(stage, "First answer.") == [0, 1]
+    assert mentions(stage) == [1, 1]
+
+
+def test_hooks_that_were_there_still_run_and_are_left_as_they_were(stage: Stage) -> None:
+    stage.needs("connect")
+    heard = stage.room.folder / "heard"
+    heard.mkdir()
+    stage.more |= listen(stage.cli.host, stage.room, heard)
+    before = stage.files()
+    stage.provider.add(Say(text="Done."))
+
+    async def work() -> None:
+        async with stage.hub():
+            assert stage.files() != before
+            await stage.remind(NEWS)
+            async with stage.run() as agent:
+                await agent.end()
+            await stage.tidings("disconnect", stage.cli.host, "--project")
+
+    asyncio.run(work())
+    assert mentions(stage) == [1]
+    assert list(heard.iterdir()) != []
+    after = stage.files()
+    assert {name: after.get(name) for name in before} == before
+    assert [name for name, data in after.items() if "tidings" in name or b"tidings" in data] == []
 
 
 def test_without_a_hub_the_run_is_unharmed(stage: Stage) -> None:

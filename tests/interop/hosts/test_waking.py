@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.interop.hosts.live import LIVE
+from tests.interop.hosts.live import LIVE, Way
 from tests.interop.hosts.looking import places
 from tests.interop.hosts.stage import Stage, asked_for, gate
 from tests.interop.hosts.test_delivery import MARK, NEWS, mentions
 from tidings.testing.fake_provider import Say
 
 
-def test_urgent_news_wake_an_idle_agent_without_a_prompt(stage: Stage) -> None:
+def way(stage: Stage) -> Way:
+    """How the agent is kept alive; skips the test where it cannot be."""
     stage.needs("wake")
+    return LIVE[stage.cli.host]
+
+
+def test_urgent_news_wake_an_idle_agent_without_a_prompt(stage: Stage) -> None:
+    live = way(stage)
     woken = gate()
     stage.provider.add(Say(text="Done."), Say(text="I saw it.", before=woken))
 
     async def work() -> None:
-        async with stage.hub("--wake"), LIVE[stage.cli.host](stage) as agent:
+        async with stage.hub(*live.wake(stage)), live.open(stage) as agent:
             await agent.prompt("First question")
             await stage.remind(NEWS, "--mode", "interrupt_immediate")
             await asked_for(woken)
@@ -30,11 +36,11 @@ def test_urgent_news_wake_an_idle_agent_without_a_prompt(stage: Stage) -> None:
 
 
 def test_other_news_leave_an_idle_agent_alone_and_come_with_the_next_prompt(stage: Stage) -> None:
-    stage.needs("wake")
+    live = way(stage)
     stage.provider.add(Say(text="Done."), Say(text="I saw it."))
 
     async def work() -> None:
-        async with stage.hub("--wake"), LIVE[stage.cli.host](stage) as agent:
+        async with stage.hub(*live.wake(stage)), live.open(stage) as agent:
             await agent.prompt("First question")
             await stage.remind(NEWS)
             await agent.prompt("Second question")
@@ -45,11 +51,11 @@ def test_other_news_leave_an_idle_agent_alone_and_come_with_the_next_prompt(stag
 
 
 def test_who_did_not_ask_for_it_is_not_woken(stage: Stage) -> None:
-    stage.needs("wake")
+    live = way(stage)
     stage.provider.add(Say(text="Done."), Say(text="I saw it."))
 
     async def work() -> None:
-        async with stage.hub(), LIVE[stage.cli.host](stage) as agent:
+        async with stage.hub(), live.open(stage) as agent:
             await agent.prompt("First question")
             await stage.remind(NEWS, "--mode", "interrupt_immediate")
             await agent.prompt("Second question")
@@ -60,14 +66,14 @@ def test_who_did_not_ask_for_it_is_not_woken(stage: Stage) -> None:
 
 
 def test_a_text_only_ending_of_a_live_agent_is_continued_once(stage: Stage) -> None:
-    stage.needs("wake")
+    live = way(stage)
     first, second = gate(), gate()
     stage.provider.add(
         Say(text="I am done.", before=first), Say(text="I saw it.", before=second), Say(text="That too.")
     )
 
     async def work() -> None:
-        async with stage.hub(), LIVE[stage.cli.host](stage) as agent:
+        async with stage.hub(), live.open(stage) as agent:
             answering = asyncio.create_task(agent.prompt("First question"))
             await asked_for(first)
             await stage.remind(NEWS)

@@ -50,6 +50,12 @@ function socketPath() {
   return join(folder, `hub-${mark(home)}.socket`)
 }
 
+// Of a tool's arguments only those that name a file: the hub leaves out news of what the agent wrote itself.
+function named(args) {
+  const { filePath, patchText } = args ?? {}
+  return { filePath, patchText }
+}
+
 // One call to the hub; null when nobody answers in time.
 function ask(method, params, seconds) {
   return new Promise((done) => {
@@ -204,7 +210,8 @@ export const TidingsPlugin = async ({ client, directory }) => {
       if (told.decline) throw new Error(told.text ? `${told.decline}\n\n${told.text}` : told.decline)
     },
     "tool.execute.after": async (input, output) => {
-      const told = await drain("tool.execute.after", input.sessionID, { call_id: input.callID })
+      const did = { call_id: input.callID, tool_name: input.tool, tool_input: named(input.args), tool_response: "" }
+      const told = await drain("tool.execute.after", input.sessionID, did)
       if (told.text && typeof output?.output === "string") output.output += `\n\n${told.text}`
     },
   }

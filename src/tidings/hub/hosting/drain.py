@@ -7,17 +7,19 @@ host gets the answer that changes nothing, and a warning is kept.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import stat
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from tidings.core.records import Record
 from tidings.core.reminder import Payload
+from tidings.core.seams import Seam
 from tidings.errors import TidingsError
 from tidings.hosts.happening import NEUTRAL, Happening, Host, Odd
 from tidings.hosts.reach import REACH
@@ -25,7 +27,8 @@ from tidings.hosts.table import TONGUES
 from tidings.hub import shapes
 from tidings.hub.hosting.choosing import waiting
 from tidings.hub.hosting.deciding import Decision, Pulse, Situation, decide
-from tidings.hub.hosting.hosted import WARNING, Hosted, scoped
+from tidings.hub.hosting.hosted import SEEN, WARNING, Hosted, scoped
+from tidings.hub.hosting.seeing import found
 from tidings.hub.hosting.telling import Teller
 from tidings.hub.hosting.waking import Waking
 
@@ -39,6 +42,9 @@ WARNED = 256
 """How many different warnings are remembered, so that each is written once."""
 TAIL = 128 * 1024
 """How much of the end of a host's own file is looked at."""
+SEEN_TAIL = 1024 * 1024
+LAST: tuple[Seam | None, ...] = ("iteration_end", "loop_exit")
+"""The seams at which a host's file is looked at."""
 HELD_MS = 2_000
 """After so long a call no longer belongs to the batch that was declined, when nothing else tells."""
 
@@ -51,6 +57,7 @@ class Hosting:
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
         self.waking = Waking(self)
+        self.reload = asyncio.Event()
         self._pulses: OrderedDict[str, Pulse] = OrderedDict()
         self._warned: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._teller = Teller(hub.told)
@@ -121,10 +128,23 @@ class Hosting:
         name, event = self.name_of(happening), happening.event
         if happening.agent_id is None:
             self.waking.heard(name, event)
+        session, places = self.hub.board.sessions.get(name), self.hub.workspaces
+        if happening.wrote and session is not None and places is not None:
+            places.wrote(session, happening.wrote)
+        if event.seam in LAST and REACH[happening.host].seen.how == "yes" and happening.transcript:
+            asyncio.get_running_loop().call_soon(self._look, name, happening.transcript)
         if event.phase == "ends":
             self._pulses.pop(name, None)
             self._teller.close(name)
             await self.hub.unregister(shapes.Who(session_id=name))
+
+    def _look(self, name: str, path: str) -> None:
+        """Find out, after the hook has its answer, whether the host's file holds what was offered."""
+        session = self.hub.board.hosted.get(name)
+        if session is None or not session.standing or (text := tail(path, SEEN_TAIL)) is None:
+            return
+        if names := found(session, text):
+            self._written([Record(SEEN, {"session_id": name, "reminder_ids": names})])
 
     def rested(self, name: str) -> None:
         """A session has come to rest, unless it is being continued."""
@@ -181,10 +201,14 @@ class Hosting:
         self._warned[host, message] = None
         while len(self._warned) > WARNED:
             self._warned.popitem(last=False)
+        self._written([Record(WARNING, {"host": host, "message": message})])
+
+    def _written(self, records: Sequence[Record]) -> None:
+        """Write what nobody waits for."""
         try:
-            self.hub.store.commit([Record(WARNING, {"host": host, "message": message})])
+            self.hub.store.commit(records)
         except TidingsError as error:
-            _logger.warning("hub: a warning about %s could not be written: %s", host, error)
+            _logger.warning("hub: %s could not be written: %s", records[0].kind, error)
 
 
 def _real(path: str | None) -> str | None:
@@ -200,17 +224,17 @@ def _moved_on(session: Hosted, happening: Happening, since_ms: int) -> bool:
     return since_ms > HELD_MS if text is None else look(text, session.declined)
 
 
-def tail(path: str) -> bytes | None:
+def tail(path: str, most: int = TAIL) -> bytes | None:
     """The end of a regular file; None when it cannot be read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
             return None
-        return os.pread(handle, TAIL, max(0, found.st_size - TAIL))
+        return os.pread(handle, most, max(0, about.st_size - most))
     except OSError:
         return None
     finally:

@@ -134,7 +134,7 @@ def _answered(session: Hosted, turn: int, at_ms: int) -> Hosted:
 
 def _left(one: Standing, turn: int) -> int | None:
     """The ttl after the pass of `turn`; what a later turn first shows is left alone (decision 1)."""
-    return one.left if one.left is None or one.first > turn else one.left - 1
+    return one.left if one.left is None else one.left - 1
 
 
 def _compacted(standing: Mapping[str, Standing]) -> dict[str, Standing]:

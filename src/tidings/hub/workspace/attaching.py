@@ -94,7 +94,8 @@ class Workspaces:
         async with self._turn:
             await asyncio.gather(*(one.end() for one in self._open.values()))
             self._open.clear()
-            self._memory.forget()
+            if error is None:
+                self._memory.forget()
 
     def __getitem__(self, path: str) -> Workspace:
         """The attached folder of that path.
@@ -140,10 +141,14 @@ class Workspaces:
             return True
 
     def heard(self, session: Registration, records: Iterable[TellRecord]) -> None:
+        """Take note of what a session says that it wrote."""
+        self.wrote(session, edited(records, self._now_ms()))
+
+    def wrote(self, session: Registration, paths: Iterable[str]) -> None:
         """Take note of what a session that is alone in its folder wrote there."""
         if session.workspace is None:
             return
-        for path in edited(records, self._now_ms()):
+        for path in paths:
             target = Path(session.workspace, path)
             for one in self._open.values():
                 near = target.is_relative_to(one.folder)
@@ -194,8 +199,15 @@ class Workspaces:
                 stamp = _stamp(one.folder)
                 if stamp != self._seen.get(name):
                     self._seen[name] = stamp
-                    async with self._turn:
-                        await self._reload(one)
+                    await self._read_again(one)
+
+    async def _read_again(self, one: Workspace) -> None:
+        """Reload one file; whatever goes wrong with it, the others are looked after."""
+        try:
+            async with self._turn:
+                await self._reload(one)
+        except Exception:
+            _logger.exception("hub: the %s of %s could not be read again", FILE, one.folder)
 
     async def _reload(self, one: Workspace) -> None:
         if str(one.folder) not in self._open:

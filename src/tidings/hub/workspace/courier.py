@@ -92,6 +92,7 @@ class Courier:
             yield {"tag": tag}
 
     async def _send(self, options: Payload, mode: str, to: Payload) -> None:
+        """Send it under an id of the hub's: ids of servers are of their own namespaces."""
         key = str(options.get("dedupe_key") or "")
         params: Payload = {
             **options,

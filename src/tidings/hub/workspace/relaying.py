@@ -37,7 +37,7 @@ _ABOUT = ("transcript.reminder.warning", "transcript.reminder.dropped", "transcr
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """A server's reminder as it was let in: its options, without an id, and its mode."""
+    """A server's reminder as it was let in: its options and its mode. Its id is the server's own."""
 
     options: Payload
     mode: str
@@ -148,17 +148,12 @@ def taken(desk: _Desk) -> Iterator[Passed | Noticed]:
         items: list[Item] = [item for seam in _SEAMS for item in desk.drain(seam)]
     for item in items:
         if isinstance(item.what, Reminder):
-            yield Passed(_without_id(item.what), item.mode)
+            yield Passed(options_of(item.what), item.mode)
     while desk.notes:
         yield _noticed(desk.notes.popleft())
     if desk.left_out:
         count, desk.left_out = desk.left_out, 0
         yield Noticed("notices_left_out", f"{count} notes about it were too many", {"count": count})
-
-
-def _without_id(reminder: Reminder) -> Payload:
-    """Its options; its id is of the server's own namespace, and the hub gives one of its own."""
-    return {name: value for name, value in options_of(reminder).items() if name != "id"}
 
 
 def _noticed(record: Record) -> Noticed:

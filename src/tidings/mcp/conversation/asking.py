@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from tidings.core.producers import shorten
-from tidings.core.redaction import redact
+from tidings.core.redaction import beginning, redact
 from tidings.errors import LogError
 from tidings.log.port import EventLog
 from tidings.mcp.conversation import breaker as breakers
@@ -37,9 +37,6 @@ from tidings.mcp.host.settings import Clock, SteadyClock
 
 _SLACK = 24 * 1024
 """How far beyond the cut secrets are looked for, so that none is cut in two and shown."""
-
-_LINE = 4 * 1024
-"""How far back from that end a line is looked for to end with: half of one may be half a secret."""
 
 _logger = logging.getLogger("tidings.mcp")
 
@@ -112,8 +109,8 @@ class Asker:
         turns = words.history[-self.settings.history_messages :] if self.settings.history_messages else ()
         return msgspec.structs.replace(
             words,
-            content=self._mask(_begun(words.content, longest)),
-            history=tuple(Turn(turn.role, self._mask(_begun(turn.content, longest))) for turn in turns),
+            content=self._mask(beginning(words.content, longest)),
+            history=tuple(Turn(turn.role, self._mask(beginning(turn.content, longest))) for turn in turns),
         )
 
     def _planned(self, words: Words, method: str) -> tuple[list[Errand], list[Result]]:
@@ -246,15 +243,6 @@ class Asker:
 
         task.add_done_callback(gone)
         task.cancel()
-
-
-def _begun(text: str, longest: int) -> str:
-    """The beginning of a text that is too long, without the line that the cut went through."""
-    if len(text) <= longest:
-        return text
-    cut = text[:longest]
-    at = max(cut.rfind("\n", longest - _LINE), cut.rfind(" ", longest - _LINE) if "\n" not in cut else -1)
-    return cut[:at] if at >= 0 else cut[: longest - _LINE]
 
 
 def _result(errand: Errand, kind: Kind, reason: str = "") -> Result:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidings.agent.providers.quoting import one_line
-from tidings.core.redaction import redact
+from tidings.core.redaction import beginning, redact
 from tidings.watchers.reviews.pointer import at
 from tidings.watchers.reviews.replay import seconds
 from tidings.watchers.told import Told
@@ -74,7 +74,7 @@ def repository_of(payload: Mapping[str, object]) -> str:
 def said(value: object, limit: int) -> str:
     """Foreign text, harmless, without secrets, on one line; numbers too, "" for anything else."""
     if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return one_line(redact(str(value)[: 40 * limit]), limit)
+        return one_line(redact(beginning(str(value), max(40 * limit, 8_000))), limit)
     return ""
 
 

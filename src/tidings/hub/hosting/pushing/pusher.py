@@ -1,8 +1,8 @@
 """Sessions of a host that is spoken to from outside: what waits goes to those that work, or wakes others.
 
 A surface reports its sessions and hands texts over; this attends to each session while the surface is
-there. Text goes out through the same drain as a hook's, so that whoever comes first delivers. A surface that goes
-away is tried again. `serving` owns all of it for the time that a hub runs.
+there. Text goes out through the same drain as a hook's, so that whoever comes first delivers. A surface
+that goes away is tried again. `serving` owns all of it for the time that a hub runs.
 """
 
 from __future__ import annotations

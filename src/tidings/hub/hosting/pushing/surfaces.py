@@ -54,9 +54,7 @@ def read(path: Path) -> dict[Host, Surface]:
     except FileNotFoundError:
         return {}
     except (OSError, msgspec.DecodeError) as error:
-        raise CallerError(
-            f"{str(path)!r} cannot be read: {error}; remove it, then connect again"
-        ) from error
+        raise CallerError(f"{str(path)!r} cannot be read: {error}; remove it, connect again") from error
 
 
 def write(path: Path, known: dict[Host, Surface]) -> None:

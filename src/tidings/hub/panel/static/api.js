@@ -1,7 +1,7 @@
 /* Asking the hub: one request, one answer, or an error that says which field is wrong.
  *
- * The page is signed in by a cookie that it cannot read. The token comes once, in the fragment of the address
- * or from the person, is sent once, and is kept nowhere.
+ * The page is signed in by a cookie that it cannot read. The token comes once, in the fragment of the
+ * address or from the person, is sent once, and is kept nowhere.
  */
 
 const SECONDS = 20;
@@ -65,7 +65,8 @@ async function sent(path, options) {
   try {
     return await fetch(path, { ...options, signal, cache: "no-store", credentials: "same-origin" });
   } catch (error) {
-    throw new Unreachable(`the hub gave no answer (${error.name})`, { cause: error });
+    const why = error.name === "TimeoutError" ? `gave no answer within ${SECONDS} s` : "cannot be reached";
+    throw new Unreachable(`The hub ${why}.`, { cause: error });
   }
 }
 

@@ -1,19 +1,22 @@
-/* The state of the page, and what changes it: loading, live records, where the reader is, what is asked of the hub.
+/* The state of the page, and what changes it: loading, live records, where the reader is, what is asked
+ * of the hub.
  *
- * Records that arrive are kept until the next frame, folded together, and then every view that listens to what
- * changed draws once. Views read this object and call its methods; they never talk to the hub themselves,
- * except through `api.js` for lists that only they show.
+ * Records that arrive are kept until the next frame and folded together (`frames.js`). Views read this
+ * object and call its methods; they never talk to the hub themselves, except through `api.js` for lists
+ * that only they show.
  */
 
 import { get, post, SignedOut, signIn, signOut, Unreachable } from "./api.js";
 import { Feed } from "./feed.js";
+import { Following } from "./following.js";
+import { Frames } from "./frames.js";
 import { Board } from "./model/board.js";
 import { NOTHING } from "./model/filter.js";
 import { rowOf, rowsOf } from "./model/rows.js";
-import { Following } from "./following.js";
 import { readPlace, writePlace } from "./place.js";
 
 const HUB_HISTORY = 2_000;
+const LOAD_AGAIN = 3_000;
 
 export class App {
   constructor() {
@@ -25,56 +28,38 @@ export class App {
     this.problem = null;
     this.status = null;
     this.loaded = false;
-    this.frames = 0;
-    this.#hub = null;
   }
 
-  #hub;
+  #hub = null;
+  #again = null;
   #incoming = [];
-  #listeners = new Map();
-  #dirty = new Set();
-  #wanted = false;
+  #frames = new Frames(() => this.#fold());
   #rows = { key: [], list: [] };
 
   /** Call `listener` in the next frame after any of these changed. */
   on(topics, listener) {
-    for (const topic of topics)
-      this.#listeners.set(topic, [...(this.#listeners.get(topic) ?? []), listener]);
+    this.#frames.on(topics, listener);
   }
 
   /** Something changed: board, session, place, filter, connection, sign-in or workspaces. */
   touch(...topics) {
-    for (const topic of topics) this.#dirty.add(topic);
-    if (this.#wanted) return;
-    this.#wanted = true;
-    requestAnimationFrame(() => this.#frame());
+    this.#frames.touch(...topics);
   }
 
-  #frame() {
-    this.#wanted = false;
-    this.frames += 1;
+  /** Take in what arrived since the last frame; gives what changed by it beside the board. */
+  #fold() {
+    const changed = this.following?.fold() ? ["session"] : [];
     for (const record of this.#incoming.splice(0)) {
       this.board.apply(record);
-      if (record.kind.startsWith("hub.workspace.")) this.#dirty.add("workspaces");
+      if (record.kind.startsWith("hub.workspace.")) changed.push("workspaces");
     }
-    if (this.following?.fold()) this.#dirty.add("session");
-    const topics = [...this.#dirty];
-    this.#dirty.clear();
-    const called = new Set(topics.flatMap((topic) => this.#listeners.get(topic) ?? []));
-    for (const listener of called) {
-      try {
-        listener();
-      } catch (error) {
-        reportError(error);
-      }
-    }
+    return changed;
   }
 
   /** Begin: with the token of the address if there is one. */
   async start(token) {
     addEventListener("hashchange", () => this.#arrive(readPlace(location.hash)));
-    if (token !== null && !(await this.signIn(token))) return;
-    await this.load();
+    if (token === null || (await this.signIn(token))) await this.load();
   }
 
   /** Sign in; gives whether that worked, `problem` says why not. */
@@ -84,7 +69,7 @@ export class App {
       this.problem = null;
       return true;
     } catch (error) {
-      this.#failed(error);
+      this.#failed(error, "The hub does not know this token.");
       return false;
     }
   }
@@ -96,6 +81,7 @@ export class App {
 
   /** Load everything anew and follow what happens. */
   async load() {
+    clearTimeout(this.#again);
     this.#hub?.close();
     try {
       this.status = await get("/v1/status");
@@ -105,6 +91,7 @@ export class App {
       this.board.listEnvelopes(reminders.reminders);
     } catch (error) {
       this.#failed(error);
+      if (error instanceof Unreachable) this.#again = setTimeout(() => this.load(), LOAD_AGAIN);
       return;
     }
     [this.signedIn, this.problem, this.loaded] = [true, null, true];
@@ -142,7 +129,7 @@ export class App {
     try {
       this.status = await get("/v1/status");
     } catch (error) {
-      if (error instanceof SignedOut) this.#signedOut(error);
+      if (error instanceof SignedOut) this.#signedOut("You are signed out.");
       return false;
     }
     if (this.status.cursor >= this.board.cursor) return true;
@@ -152,6 +139,7 @@ export class App {
 
   /** live, connecting, waiting or resting: the worst of the feeds. */
   get connection() {
+    if (!this.loaded && this.problem !== null) return "waiting";
     const states = [this.#hub?.state, this.following?.feed?.state];
     const order = ["waiting", "connecting", "resting", "live"];
     return order.find((state) => states.includes(state)) ?? "connecting";
@@ -165,18 +153,20 @@ export class App {
     return this.following?.feed?.retry();
   }
 
-  #failed(error) {
-    if (error instanceof SignedOut) return this.#signedOut(error);
+  #failed(error, refused = null) {
+    if (error instanceof SignedOut) {
+      this.#signedOut(refused);
+      return;
+    }
     this.problem = error.message;
     this.touch("sign-in", "connection");
-    return undefined;
   }
 
-  #signedOut(error) {
+  #signedOut(problem) {
     this.#hub?.close();
     this.following?.close();
     [this.#hub, this.following, this.loaded, this.signedIn] = [null, null, false, false];
-    this.problem = error?.message ?? null;
+    this.problem = problem;
     this.touch("sign-in", "connection", "place");
   }
 

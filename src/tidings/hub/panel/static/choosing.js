@@ -1,7 +1,8 @@
 /* Moving through a windowed list by keyboard and choosing by keyboard or pointer.
  *
- * The list is one stop of the Tab key; arrows, Home, End and Page keys move a mark through it, Enter chooses. The
- * marked entry is named by `aria-activedescendant`, so that it is read out although the focus stays on the list.
+ * The list is one stop of the Tab key; arrows, Home, End and Page keys move a mark through it, Enter
+ * chooses. The marked entry is named by `aria-activedescendant`, so that it is read out although the
+ * focus stays on the list.
  */
 
 const PAGE = 10;
@@ -11,7 +12,10 @@ let lists = 0;
 export class Choosing {
   #name = `list${(lists += 1)}`;
 
-  /** `chosen` says whether an entry is the chosen one, `choose` chooses it; `moved` is told of a mark that moves. */
+  /**
+   * `chosen` says whether an entry is the chosen one, `choose` chooses it; `moved` is told of a mark
+   * that moves.
+   */
   constructor(list, { label, chosen, choose, moved = null, selectable = () => true }) {
     Object.assign(this, { list, chosen, choose, moved, selectable, marked: null });
     const { scroller } = list;

@@ -1,4 +1,6 @@
-/* Dialogs: the browser's own, so that Escape closes them and the focus stays inside and returns afterwards. */
+/* Dialogs: the browser's own, so that Escape closes them and the focus stays inside and returns
+ * afterwards.
+ */
 
 import { h } from "./dom.js";
 

@@ -1,7 +1,7 @@
 /* Elements, built safely: whatever is text becomes a text node, never markup.
  *
- * `h` is the only way in which the views make elements, `s` the same for drawings. Other people's text goes
- * through `words`, which makes it visible, keeps its direction to itself and folds what is long.
+ * `h` is the only way in which the views make elements, `s` the same for drawings. Other people's text
+ * goes through `words`, which makes it visible, keeps its direction to itself and folds what is long.
  */
 
 import { beginning, counted, oneLine, size, visible } from "./text.js";
@@ -35,7 +35,10 @@ function filled(element, attributes, children) {
 
 const PROPERTIES = { value: true, checked: true, hidden: true, disabled: true, textContent: true };
 
-/** Put `children` in place of whatever `element` holds; the focus stays with the part of the same `data-key`. */
+/**
+ * Put `children` in place of whatever `element` holds; the focus stays with the part of the same `data-
+ * key`.
+ */
 export function fill(element, ...children) {
   const shown = children
     .flat(Infinity)
@@ -68,7 +71,10 @@ export function line(text, attributes = {}) {
 
 const unfolded = new Set();
 
-/** Other people's text, whole lines; what is long is folded. `key` names it, so that it stays as it was left. */
+/**
+ * Other people's text, whole lines; what is long is folded. `key` names it, so that it stays as it was
+ * left.
+ */
 export function words(text, key, attributes = {}) {
   const whole = visible(text);
   const start = beginning(whole, LONG, LINES);
@@ -96,7 +102,10 @@ function foldButton(prose, key, whole, start) {
   return button;
 }
 
-/** Something that opens and closes and stays as it was left: a summary, and what `inside` makes when open. */
+/**
+ * Something that opens and closes and stays as it was left: a summary, and what `inside` makes when
+ * open.
+ */
 export function disclosure(key, summary, inside, attributes = {}) {
   const details = h(
     "details",

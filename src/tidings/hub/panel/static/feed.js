@@ -1,8 +1,8 @@
 /* The live feed: records as they are written, from a cursor on, however often the connection breaks.
  *
- * A browser gives one site six connections, so a page that nobody sees lets its feeds go and resumes where it
- * was. After an error the feed asks `ready` whether the hub is there, waits longer each time, and goes on
- * behind the last record it got; a record never comes twice.
+ * A browser gives one site six connections, so a page that nobody sees lets its feeds go and resumes
+ * where it was. After an error the feed asks `ready` whether the hub is there, waits longer each time,
+ * and goes on behind the last record it got; a record never comes twice.
  */
 
 const FIRST_PAUSE = 400;

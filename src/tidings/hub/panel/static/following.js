@@ -1,10 +1,11 @@
-/* The session that is shown: its records loaded page by page, then followed live, and folded frame by frame.
+/* The session that is shown: its records loaded page by page, then followed live, and folded frame by
+ * frame.
  *
- * Of a long session only the last part is loaded, more on demand; a session that grows for days is folded anew
- * from its last part, so that the page stays as small as it was.
+ * Of a long session only the last part is loaded, more on demand; a session that grows for days is
+ * folded anew from its last part, so that the page stays as small as it was.
  */
 
-import { get, Unreachable } from "./api.js";
+import { get } from "./api.js";
 import { Session } from "./model/session.js";
 
 const PAGE = 1_000;
@@ -110,7 +111,7 @@ export class Following {
       return await get("/v1/sessions/records", { sessionId: this.session.id, ...query });
     } catch (error) {
       this.loading = false;
-      this.problem = error instanceof Unreachable ? "The hub gave no answer." : error.message;
+      this.problem = error.message;
       this.app.touch("session");
       return null;
     }

@@ -1,4 +1,6 @@
-/* Shortcuts: which keys there are, and what each does. Keys of one letter can be switched off; that is remembered. */
+/* Shortcuts: which keys there are, and what each does. Keys of one letter can be switched off; that is
+ * remembered.
+ */
 
 const KEY = "tidings.letters";
 const TYPING = "input, textarea, select, [contenteditable]";
@@ -28,7 +30,10 @@ export function setLetters(on) {
   localStorage.setItem(KEY, on ? "on" : "off");
 }
 
-/** Listen; `does` maps keys to functions. Escape works everywhere outside a dialog, the others not while typing. */
+/**
+ * Listen; `does` maps keys to functions. Escape works everywhere outside a dialog, the others not while
+ * typing.
+ */
 export function listen(does) {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;

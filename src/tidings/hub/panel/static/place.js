@@ -1,5 +1,5 @@
-/* Where the reader is: a view, a session, a tab, an open reminder. It stands in the address, so that reloading
- * the page and going back work. Reading and writing it, nothing else.
+/* Where the reader is: a view, a session, a tab, an open reminder. It stands in the address, so that
+ * reloading the page and going back work. Reading and writing it, nothing else.
  */
 
 export const TABS = ["transcript", "reminders", "timeline", "records"];

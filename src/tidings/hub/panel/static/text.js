@@ -1,7 +1,8 @@
-/* Words and figures as the page shows them: other people's text made safe to read, times, counts, ids. Pure.
+/* Words and figures as the page shows them: other people's text made safe to read, times, counts, ids.
+ * Pure.
  *
- * What could reorder, hide or move text is written out, so that a reader sees what a model would read. The
- * result is one plain string; `dom.js` puts it into a text node. Nothing here touches the document.
+ * What could reorder, hide or move text is written out, so that a reader sees what a model would read.
+ * The result is one plain string; `dom.js` puts it into a text node. Nothing here touches the document.
  */
 
 const PICTURES = 0x2400;
@@ -34,7 +35,9 @@ function joins(at, text) {
   return JOINED.test(before) && JOINED.test(String.fromCodePoint(text.codePointAt(at + 1) ?? 0x20));
 }
 
-/** The beginning of `text`: so many characters and lines, whole characters only, and whether that is all. */
+/**
+ * The beginning of `text`: so many characters and lines, whole characters only, and whether that is all.
+ */
 export function beginning(text, characters, lines) {
   let end = Math.min(text.length, characters);
   for (let line = 0, at = -1; line < lines; line += 1) {

@@ -1,9 +1,10 @@
 /* A long list of which only the visible part is in the document.
  *
- * Entries may differ in height: each is estimated until it was seen, then measured. Space before and behind the
- * drawn part stands for the rest. An entry is drawn anew only when its version changes. A reader at the end
- * stays at the end when something is added; otherwise what is in view stays where it is. The document is laid
- * out once for each drawing: sizes are read from what was observed, not asked for.
+ * Entries may differ in height: each is estimated until it was seen, then measured. Space before and
+ * behind the drawn part stands for the rest. An entry is drawn anew only when its version changes. A
+ * reader at the end stays at the end when something is added; otherwise what is in view stays where it
+ * is. The document is laid out once for each drawing: sizes are read from what was observed, not asked
+ * for.
  */
 
 import { h, replace } from "./dom.js";

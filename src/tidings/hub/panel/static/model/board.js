@@ -1,8 +1,8 @@
 /* What the hub holds: its sessions, and the reminders on their way, as the fold of its records. Pure.
  *
- * It starts from what the hub lists (`sessions`, `reminders`) and goes on with the records of its topic; those
- * may begin before the lists were made, so taking in a record twice does no harm. Finished envelopes are kept
- * for their history, the last `REMEMBERED` of them.
+ * It starts from what the hub lists (`sessions`, `reminders`) and goes on with the records of its topic;
+ * those may begin before the lists were made, so taking in a record twice does no harm. Finished
+ * envelopes are kept for their history, the last `REMEMBERED` of them.
  */
 
 export const REMEMBERED = 5_000;

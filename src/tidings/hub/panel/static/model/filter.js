@@ -1,7 +1,7 @@
 /* What the reader looks for: a text, a tag, a source, a state, a kind of record. Pure.
  *
- * A filter is a plain value; a part that is "" asks for nothing. Reminders, turns and records are matched with
- * the same one, so that every tab shows the same choice.
+ * A filter is a plain value; a part that is "" asks for nothing. Reminders, turns and records are
+ * matched with the same one, so that every tab shows the same choice.
  */
 
 import { ACTIVE } from "./reminder.js";
@@ -40,7 +40,10 @@ function hay(row) {
   return parts.filter(Boolean).join("\n").toLowerCase();
 }
 
-/** Whether a turn is looked for: by its words, or by a reminder that it showed; `matching` holds their ids. */
+/**
+ * Whether a turn is looked for: by its words, or by a reminder that it showed; `matching` holds their
+ * ids.
+ */
 export function matchesTurn(turn, filter, matching) {
   if (turn.kind !== "turn") return !asks(filter);
   if (turn.reminders.some((one) => matching.has(one.id))) return true;

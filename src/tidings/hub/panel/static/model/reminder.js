@@ -1,4 +1,5 @@
-/* One reminder of a session: what its records said of it so far, and the state that follows from that. Pure.
+/* One reminder of a session: what its records said of it so far, and the state that follows from that.
+ * Pure.
  *
  * The records of a session come as streams that need not be in step, so a reminder keeps facts (was it
  * queued, let in, shown, ended) and its state is worked out from them. `session.js` fills it in.

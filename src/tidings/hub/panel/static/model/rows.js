@@ -21,7 +21,7 @@ export class Row {
 
   /** What the views key their drawing on: it changes whenever something that they show does. */
   get version() {
-    return (this.reminder?.version ?? 0) * 4096 + (this.envelope?.version ?? 0);
+    return `${this.reminder?.version} ${this.envelope?.version}`;
   }
 
   /** Whether the session's own records know it. */

@@ -1,4 +1,6 @@
-/* The axis of the timeline: turns or times to a place between 0 and 100, with ticks that can be read. Pure. */
+/* The axis of the timeline: turns or times to a place between 0 and 100, with ticks that can be read.
+ * Pure.
+ */
 
 import { clock } from "../text.js";
 

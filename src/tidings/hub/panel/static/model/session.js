@@ -1,9 +1,9 @@
 /* A session as its told records say: turns, reminders with their states, notes. A pure fold.
  *
  * `apply` takes one record `{cursor, stream, kind, atMs, payload}` and costs the same however many there
- * were. The streams (transcript, lifecycle, requests) need not be in step with one another. Kinds that are
- * not known here change nothing but are listed; a record that cannot be read is listed with its problem.
- * `following.js` feeds it; the views read it.
+ * were. The streams (transcript, lifecycle, requests) need not be in step with one another. Kinds that
+ * are not known here change nothing but are listed; a record that cannot be read is listed with its
+ * problem. `following.js` feeds it; the views read it.
  */
 
 import { Reminder } from "./reminder.js";
@@ -59,7 +59,10 @@ export class Session {
     return turn;
   }
 
-  /** Where a record stands among the turns: at its own, before the first that shows it, behind the last, between. */
+  /**
+   * Where a record stands among the turns: at its own, before the first that shows it, behind the last,
+   * between.
+   */
   place(record) {
     const {
       turn_number: shown,

@@ -1,8 +1,8 @@
 /* What each kind of record does to a session: one small function per kind, and the table of them. Pure.
  *
- * The payloads are those of the event log (docs/reference/records.md): content on the transcript's stream, what
- * happened to reminders on the lifecycle's, what an answered request showed on that of requests. Only
- * `session.js` calls these.
+ * The payloads are those of the event log (docs/reference/records.md): content on the transcript's
+ * stream, what happened to reminders on the lifecycle's, what an answered request showed on that of
+ * requests. Only `session.js` calls these.
  */
 
 const LIFECYCLE = "transcript.reminder.";

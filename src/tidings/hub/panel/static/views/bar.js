@@ -1,4 +1,6 @@
-/* The bar at the top: where the reader can go, how the connection is, and what can be done from everywhere. */
+/* The bar at the top: where the reader can go, how the connection is, and what can be done from
+ * everywhere.
+ */
 
 import { fill, h } from "../dom.js";
 import { figure } from "../text.js";

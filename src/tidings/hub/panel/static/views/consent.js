@@ -1,5 +1,5 @@
-/* Consent: which conversation servers may see what, each with a switch that takes it back. Read from the hub when the
- * view is opened, like the ledger below it (`ledger.js`).
+/* Consent: which conversation servers may see what, each with a switch that takes it back. Read from the
+ * hub when the view is opened, like the ledger below it (`ledger.js`).
  */
 
 import { get, post, Refused } from "../api.js";

@@ -1,5 +1,5 @@
-/* What is open, at the right: a reminder, or a record as it was told. It is drawn anew when it changes, with the
- * focus and the scroll position where they were.
+/* What is open, at the right: a reminder, or a record as it was told. It is drawn anew when it changes,
+ * with the focus and the scroll position where they were.
  */
 
 import { facts, fill, h, json, line } from "../dom.js";

@@ -1,4 +1,6 @@
-/* The records of the session as they were told: time, stream, kind and what it says; choosing one opens it whole. */
+/* The records of the session as they were told: time, stream, kind and what it says; choosing one opens
+ * it whole.
+ */
 
 import { fill, h } from "../dom.js";
 import { Choosing } from "../choosing.js";

@@ -1,5 +1,5 @@
-/* A reminder whole: its state and reason, its fields, what can be done with it, the fragment that was rendered with
- * its place in the request, and its history.
+/* A reminder whole: its state and reason, its fields, what can be done with it, the fragment that was
+ * rendered with its place in the request, and its history.
  */
 
 import { badge, disclosure, facts, h, line, tagList, words } from "../dom.js";

@@ -1,7 +1,7 @@
 /* Sending a reminder: whom it is for, all its fields, and what the hub says is wrong shown at the field.
  *
- * The id is made here when none is given, and kept while the content stays the same: sending again after a lost
- * answer does no harm.
+ * The id is made here when none is given, and kept while the content stays the same: sending again after
+ * a lost answer does no harm.
  */
 
 import { dialog } from "../dialog.js";

@@ -1,4 +1,6 @@
-/* The sessions at the left: the live ones first, then those that ended, each with who works where and what waits. */
+/* The sessions at the left: the live ones first, then those that ended, each with who works where and
+ * what waits.
+ */
 
 import { badge, fill, h, line } from "../dom.js";
 import { Choosing } from "../choosing.js";

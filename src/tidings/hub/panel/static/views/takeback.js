@@ -11,9 +11,8 @@ const NAMED = 8;
 /** Ask whether to take this envelope back, and do it. */
 export function revoke(envelope, app, say) {
   const held = [...envelope.deliveries.values()].filter((state) => state !== "waiting").length;
-  const stays = held
-    ? ` ${counted(held, "session")} that ${held === 1 ? "has" : "have"} it already ${held === 1 ? "keeps" : "keep"} it.`
-    : "";
+  const have = counted(held, "session has", "sessions have");
+  const stays = held ? ` ${have} it already and will keep it.` : "";
   confirm({
     title: "Revoke this reminder?",
     text: `It was sent to ${addressText(envelope.to)}. No further session will get it.${stays}`,

@@ -1,5 +1,5 @@
-/* The timeline: one line for each reminder, from its first record to its last, with a mark for each record, by
- * turn or by time; above it how much happened when. Only the visible lines are drawn.
+/* The timeline: one line for each reminder, from its first record to its last, with a mark for each
+ * record, by turn or by time; above it how much happened when. Only the visible lines are drawn.
  */
 
 import { badge, fill, h, s } from "../dom.js";

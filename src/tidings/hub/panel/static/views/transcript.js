@@ -1,6 +1,7 @@
 /* The transcript of the session: its turns in order, at the end what the next request will show.
  *
- * Arrow keys move from turn to turn. A reader at the end follows what comes; one who reads further up is not moved.
+ * Arrow keys move from turn to turn. A reader at the end follows what comes; one who reads further up is
+ * not moved.
  */
 
 import { fill, h } from "../dom.js";
@@ -25,11 +26,11 @@ export function transcript(root, app) {
   const earlier = h("p", { class: "earlier" });
   scroller.append(earlier);
   fill(root, scroller, latest);
-  let marks = "";
+  let [marks, drawn] = ["", null];
   const list = new Windowed(scroller, {
     key: (turn) => turn.key,
     version: (turn) => `${turn.version} ${marks}`,
-    draw: (turn) => turnElement(turn, app),
+    draw: (turn) => turnElement(turn, app, drawn),
     estimate: 120,
     follow: true,
     role: "presentation",
@@ -39,6 +40,7 @@ export function transcript(root, app) {
 
   function draw() {
     const { filter, session } = app;
+    drawn = session;
     const rows = app.rows();
     const matching = new Set(rows.filter((row) => matchesRow(row, filter)).map((row) => row.id));
     const wanted = asks(filter);
@@ -55,7 +57,10 @@ export function transcript(root, app) {
   return { draw, focus: () => scroller.focus(), toEnd: () => list.toEnd() };
 }
 
-/** What the next request will show, as an entry behind the last turn; null when a filter finds nothing in it. */
+/**
+ * What the next request will show, as an entry behind the last turn; null when a filter finds nothing in
+ * it.
+ */
 function nextTurn(rows, session, matching) {
   const found = rows.filter((row) => row.active && (matching === null || matching.has(row.id)));
   if (matching !== null && found.length === 0) return null;
@@ -68,7 +73,10 @@ function nextTurn(rows, session, matching) {
   return { key: "next", kind: "next", number: Infinity, atMs: 0, version, rows: found, words };
 }
 
-/** What stands before the first turn: a problem, how much is not loaded, how much matches, or the beginning. */
+/**
+ * What stands before the first turn: a problem, how much is not loaded, how much matches, or the
+ * beginning.
+ */
 function drawEarlier(root, app, shown) {
   const { following, filter } = app;
   const gone = following.missed

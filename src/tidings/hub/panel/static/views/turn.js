@@ -1,5 +1,5 @@
-/* One turn of the transcript: the words that led to it, the answer, tool calls with their results; and beside
- * them the reminders that its request showed. Also what stands between turns.
+/* One turn of the transcript: the words that led to it, the answer, tool calls with their results; and
+ * beside them the reminders that its request showed. Also what stands between turns.
  */
 
 import { disclosure, h, line, words } from "../dom.js";
@@ -12,12 +12,12 @@ const ARGUMENTS = 160;
 const KEPT = 40;
 const ROLES = ["user", "assistant", "system", "tool"];
 
-/** A turn, or a divider, as an article. */
-export function turnElement(turn, app) {
-  return (DRAWN[turn.kind] ?? answered)(turn, app);
+/** A turn of `session`, or a divider, as an article. */
+export function turnElement(turn, app, session) {
+  return (DRAWN[turn.kind] ?? answered)(turn, app, session);
 }
 
-function answered(turn, app) {
+function answered(turn, app, session) {
   const main = h(
     "div",
     { class: "said" },
@@ -25,7 +25,7 @@ function answered(turn, app) {
     loose(turn),
     answer(turn),
   );
-  const rows = turn.reminders.map((one) => rowOf(one.id, app.session, app.board));
+  const rows = turn.reminders.map((one) => rowOf(one.id, session, app.board));
   const notes = rows.map((row) => note(row, app, row.reminder.shown.keys().next().value !== turn.key));
   return frame(turn, app, label(turn), main, beside(notes, shownText(turn, rows), turn.request?.route));
 }

@@ -1,4 +1,6 @@
-/* The page when no session is shown: that the hub cannot be reached, or how to make it hear of a session. */
+/* The page when no session is shown: that the hub cannot be reached, or how to make it hear of a
+ * session.
+ */
 
 import { fill, h } from "../dom.js";
 
@@ -41,7 +43,13 @@ export function welcome(root, app, does) {
       "div",
       { class: "welcome" },
       h("h1", {}, "No session yet"),
-      h("p", {}, "A session appears here as soon as it registers with the hub. From your own loop:"),
+      h(
+        "p",
+        {},
+        "A session appears here as soon as it registers with the hub. Connect a coding agent with ",
+        h("code", {}, "tidings connect"),
+        ", or join your own loop:",
+      ),
       h("pre", { class: "code" }, JOIN),
       h(
         "p",

@@ -1,10 +1,10 @@
-/* The folders that are attached to the hub, their watchers and how they do: read when the view is opened, and
- * whenever a record says that something changed.
+/* The folders that are attached to the hub, their watchers and how they do: read when the view is
+ * opened, and whenever a record says that something changed.
  */
 
 import { get, Refused } from "../api.js";
 import { badge, fill, h, line } from "../dom.js";
-import { lastPart, moment } from "../text.js";
+import { lastPart, moment, oneLine } from "../text.js";
 
 /** Make the view. */
 export function workspaces(root, app) {
@@ -62,7 +62,9 @@ function nothing() {
 
 function workspace(one) {
   const problems = one.problems.map((text) => h("p", { class: "problem" }, line(text)));
-  const config = one.config ? line(one.config, { class: "path" }) : "no tidings.toml";
+  const config = one.config
+    ? line(lastPart(one.config), { title: oneLine(one.config) })
+    : "no tidings.toml";
   const watchers =
     one.watchers.length === 0
       ? h("p", { class: "remark" }, "No watchers.")
@@ -87,7 +89,11 @@ function watcher(one) {
       {},
       badge(one.state, one.state.replace("_", " ")),
       h("b", {}, line(one.name)),
-      h("span", { class: "apart" }, `${one.kind} · since ${moment(one.since)}`),
+      h(
+        "span",
+        { class: "apart" },
+        `${one.kind === one.name ? "" : `${one.kind}, `}since ${moment(one.since)}`,
+      ),
     ),
     message,
   );
