@@ -18,6 +18,7 @@ import msgspec
 import numpy
 
 from benchmarks.memory_quality import (
+    NOW,
     UNHURRIED,
     Question,
     ask_all,
@@ -29,9 +30,7 @@ from benchmarks.memory_quality import (
 )
 from tidings.memory import relevance
 from tidings.memory.relevance import BOTH, WORDS, Scale, features
-from tidings.memory.sameness import is_change, is_variant
-from tidings.memory.store import MemoryStore
-from tidings.memory.words import Stems
+from tidings.memory.store import EmbedderChoice, MemoryStore
 
 HELD = 0.5
 """How strongly weights are held back."""
@@ -39,6 +38,9 @@ HELD = 0.5
 ROUNDS = 50
 SILENT_ENOUGH = 0.94
 """The share of negatives of train and dev, mean of both layouts, that the threshold must keep silent."""
+PROJECTS = 10
+"""Among how many projects the pairs are divided: the others of a project are noise."""
+EMBEDDERS: dict[str, EmbedderChoice] = {"words": None, "similarity": "auto"}
 SHOWN = ("recall@5", "precision@1", "outdated kept back", "silence: all negatives")
 
 
@@ -93,20 +95,33 @@ def thresholds(part: list[Question], stores: dict[str, MemoryStore], scales: dic
                 print(f"{name:<11} {least:.2f} {'apart' if apart else 'together':<9} {told}{mark}")
 
 
-def pairs(stems: Stems) -> None:
-    """Print how often a newer statement is seen to put an older one out of force, and how often wrongly."""
-    seen: dict[str, list[bool]] = {"same": [], "other": []}
-    for kind, older, newer in rows("pairs.tsv"):
-        old, new = stems.of(older), stems.of(newer)
-        seen[kind].append(is_change(newer, new, old) or is_variant(new, old))
-    for kind, found in seen.items():
-        print(f"pairs: {kind:<6} taken for the same {mean(found):.2f} of {len(found)}")
+def pairs(folder: Path) -> None:
+    """Print how often a newer statement is shown in an older one's place, and how often wrongly."""
+    for name, embedder in EMBEDDERS.items():
+        seen: dict[str, list[bool]] = {"newer shown": [], "older kept back": [], "other shown": []}
+        with MemoryStore(folder / f"pairs-{name}.db", embedder=embedder, clock=lambda: NOW) as store:
+            told = list(rows("pairs.tsv"))
+            for number, (kind, older, newer, _) in enumerate(told):
+                home = f"{kind} {number % PROJECTS}"
+                store.remember(text=older, project=home, created="2025-06-01", source=f"{number} older")
+                store.remember(text=newer, project=home, created="2026-02-01", source=f"{number} newer")
+            store.warm_up()
+            for number, (kind, _, _, question) in enumerate(told):
+                home = f"{kind} {number % PROJECTS}"
+                found = store.answer(question, budget=UNHURRIED, project=home, now=NOW)
+                shown = {item.source for item in found.items}
+                if kind == "same":
+                    seen["newer shown"].append(f"{number} newer" in shown)
+                    seen["older kept back"].append(f"{number} older" not in shown)
+                else:
+                    seen["other shown"].append(f"{number} older" in shown)
+        print(f"pairs, {name}:", {figure: round(mean(found), 2) for figure, found in seen.items()})
 
 
 def main() -> int:
     every = questions()
-    pairs(Stems())
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        pairs(Path(folder))
         stores = variants(Path(folder), stack)
         scales = fit([one for one in every if one.part == "train"], stores)
         thresholds([one for one in every if one.part != "test"], stores, scales)

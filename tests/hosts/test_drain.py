@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.hosts.desks import Desk, declined
+from tests.hosts.events import payload
 from tests.hub.desks import DEADLINE
-from tidings.hosts.happening import HOSTS, NEUTRAL, Host
+from tidings.hosts.happening import HOSTS, NEUTRAL, PUSH, Host
 from tidings.hosts.voice import OPENING
 from tidings.hub import shapes
 
@@ -386,6 +387,8 @@ def test_an_interrupt_is_not_a_sub_agents_business() -> None:
         assert await desk.hook("BeforeModel", llm_request=child) == NEUTRAL
         assert await desk.hook("BeforeTool") == NEUTRAL
         assert "Stop." in await desk.text("BeforeModel", llm_request=own)
+        await desk.remind("Stop again.", mode="interrupt_immediate")
+        assert declined(await desk.hook("BeforeTool"))
 
     play(script)
 
@@ -554,5 +557,110 @@ def test_what_the_hosts_own_file_holds_was_seen(tmp_path: Path) -> None:
         await desk.hook("Stop", stop_hook_active=True, **about)
         assert desk.records("hub.host.seen") == [{"session_id": "claude-code:s1", "reminder_ids": [shown]}]
         assert desk.hub.board.hosted["claude-code:s1"].standing[shown].shown == "seen"
+
+    play(script)
+
+
+def test_a_batch_that_two_hooks_report_is_one_turn() -> None:
+    async def script() -> None:
+        desk = Desk()
+        for call in ("a", "a", "b", "b", "b"):
+            await desk.hook("PostToolBatch", tool_calls=[{"tool_use_id": call}])
+        assert desk.hub.board.hosted["claude-code:s1"].turn == 2
+
+    play(script)
+
+
+def test_gemini_no_longer_shows_what_a_newer_one_replaced() -> None:
+    async def script() -> None:
+        desk = Desk("gemini")
+        await desk.remind("Three tests fail.", dedupeKey="tests")
+        assert "Three tests fail." in await desk.text("BeforeModel")
+        await desk.remind("All tests pass.", dedupeKey="tests")
+        assert await desk.text("BeforeModel") == f"{OPENING}\n\nReminder:\nAll tests pass."
+
+    play(script)
+
+
+def test_what_is_only_recorded_replaces_nothing_that_is_to_be_read() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("UserPromptSubmit")
+        await desk.remind("Three tests fail.", dedupeKey="tests")
+        await desk.remind("Noted.", dedupeKey="tests", mode="audit_only")
+        assert "Three tests fail." in await desk.text("PostToolBatch")
+
+    play(script)
+
+
+def test_the_keys_of_two_origins_are_two_keys() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("UserPromptSubmit")
+        for origin in ("ci", "files", None):
+            await desk.remind(f"From {origin}.", dedupeKey="news", origin=origin)
+        text = await desk.text("PostToolBatch")
+        assert [line for line in text.splitlines() if "From " in line and line.endswith(".")] == [
+            "> From ci.",
+            "> From files.",
+            "From None.",
+        ]
+
+    play(script)
+
+
+def test_a_compaction_spends_a_turn_of_the_ttl() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("UserPromptSubmit")
+        await desk.remind("Worth one.", ttlTurns=1, preserveOnCompact=True)
+        await desk.remind("Worth two.", ttlTurns=2, preserveOnCompact=True)
+        await desk.hook("PostToolBatch")
+        text = await desk.text("SessionStart", source="compact")
+        assert "Worth two." in text
+        assert "Worth one." not in text
+
+    play(script)
+
+
+def test_a_text_that_is_pushed_while_a_request_runs_is_first_shown_by_the_next() -> None:
+    async def script() -> None:
+        desk = Desk("codex")
+        await desk.hook("UserPromptSubmit")
+        name = await desk.remind("The build is red.", ttlTurns=1)
+        text = await desk.hub.hosting.news("codex", payload("codex", PUSH))
+        assert "Reminder, as of step 2:" in text
+        await desk.hook("PreToolUse", tool_use_id="a")
+        standing = desk.hub.board.hosted["codex:s1"].standing
+        assert (standing[name].first, standing[name].left) == (2, 1)
+        await desk.hook("PostToolUse", tool_use_id="a")
+        await desk.hook("PreToolUse", tool_use_id="b")
+        assert desk.hub.board.hosted["codex:s1"].standing == {}
+
+    play(script)
+
+
+def test_strangers_leave_room_for_those_who_are_trusted() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("UserPromptSubmit")
+        for number in range(40):
+            await desk.remind(f"Line {number}. " + "x" * 400, origin="ci")
+        await desk.remind("The build is red.")
+        text = await desk.text("PostToolBatch")
+        assert "The build is red." in text
+        assert 3_000 < sum(len(line) for line in text.splitlines() if line.startswith("> Line")) < 4_600
+
+    play(script)
+
+
+def test_calls_are_declined_anew_for_what_came_after_the_last_was_told() -> None:
+    async def script() -> None:
+        desk = Desk()
+        for name in ("first", "second"):
+            await desk.remind(f"Stop, the {name} time.", mode="interrupt_immediate")
+            answers = [await desk.hook("PreToolUse", tool_use_id=f"{name}{n}") for n in range(40)]
+            assert all(declined(one) for one in answers)
+            assert f"the {name} time" in await desk.text("UserPromptSubmit")
 
     play(script)

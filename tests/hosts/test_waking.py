@@ -127,3 +127,16 @@ def test_a_payload_that_names_no_session_has_nothing_to_wait_for() -> None:
         assert await desk.hub.hosting.waking.wake(asked) == OVER
 
     play(script)
+
+
+def test_a_session_that_is_being_continued_is_not_at_rest() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("UserPromptSubmit")
+        await desk.remind("May wait.")
+        assert await desk.text("Stop") != ""
+        await desk.remind("Production is down.", mode="interrupt_immediate")
+        assert await (await waiting_call(desk, 0.01)) == NOTHING
+        assert "Production is down." in await desk.text("PostToolBatch")
+
+    play(script)

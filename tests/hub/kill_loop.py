@@ -29,4 +29,5 @@ async def work(path: Path, socket: str) -> None:
         await td.agent_loop("The last.", model=model, session=session)
 
 
-asyncio.run(work(Path(sys.argv[1]), sys.argv[2]))
+if __name__ == "__main__":
+    asyncio.run(work(Path(sys.argv[1]), sys.argv[2]))

@@ -1,4 +1,4 @@
-"""Retention: what leaves the hub's log and when, what is never lost by it, and asking for it."""
+"""Retention: what leaves the hub's log and when, and what is never lost by it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+import tidings as td
 from tests.hub.desks import DEADLINE, Clock, acknowledge, lease, register, remind
+from tests.hub.running import place_in, running
 from tests.hub.test_feed import Reader, scope
 from tests.hub.test_snapshot import seen
-from tidings.bridge.rpc import INVALID_PARAMS, UNKNOWN_SESSION, RpcError
+from tidings.core.records import transcript_topic
 from tidings.core.reminder import Payload
 from tidings.errors import LogCorruptError
-from tidings.hub import purging, retention, shapes, snapshot
+from tidings.hub import Attached, retention, shapes, snapshot
+from tidings.hub.client import ask
 from tidings.hub.feed import Feed
 from tidings.hub.operations import BY_METHOD, operate
 from tidings.hub.policy import Policy
@@ -24,6 +27,7 @@ from tidings.hub.store import SETTLED_TOPIC, TOPIC, Store
 from tidings.hub.told import SNAPSHOT, told_topic
 from tidings.log import EventLog, open_log
 from tidings.log.chain import SPAN
+from tidings.log.folded import furthest
 from tidings.log.record import CHECKPOINTS
 from tidings.log.sqlite import SqliteLog
 
@@ -69,10 +73,6 @@ async def until(happened: Callable[[], bool]) -> None:
     """Let the loop turn until something has happened; the scene has a deadline."""
     while not happened():  # noqa: ASYNC110 nobody could set an event
         await asyncio.sleep(0)
-
-
-async def purge(hub: Hub, **params: object) -> Payload:
-    return await operate(hub, BY_METHOD["hub/purge"], params)
 
 
 def test_what_is_older_than_its_age_goes_and_is_recorded() -> None:
@@ -180,6 +180,26 @@ def test_how_far_a_session_is_known_outlives_the_purge_of_what_it_told() -> None
         assert await tell(again, [], epoch="first") == 2
         assert await tell(again, [5, 6]) == 6
         assert kept(again) == [6]
+
+    run(scene())
+
+
+def test_a_session_whose_own_log_was_purged_is_not_told_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        socket = place_in(tmp_path).socket
+        topic = transcript_topic("s")
+        with open_log("memory:") as log:
+            session = td.Session("s", log=log)
+            async with running(tmp_path):
+                for number in range(3):
+                    async with Attached(session, socket=socket):
+                        session.remind(body=f"news {number}")
+                        session.checkpoint()
+                    log.purge(topic, furthest(log, topic))
+                found = await ask(socket, "hub/told", {"sessionId": "s"})
+        rows: list[Payload] = found["records"]  # type: ignore[assignment]
+        seqs = [row["seq"] for row in rows if row["stream"] == "transcript"]
+        assert seqs == list(range(1, 7))
 
     run(scene())
 
@@ -301,71 +321,6 @@ def test_a_live_reader_begins_with_what_is_kept_and_one_from_before_is_told() ->
         assert await old.event() == {"event": "lagged", "data": '{"resumeFrom":2,"missed":1}'}
         feed.close()
         await asyncio.gather(*tasks)
-
-    run(scene())
-
-
-def test_a_user_may_ask_what_would_go_and_let_it_go() -> None:
-    async def scene() -> None:
-        clock = Clock()
-        hub = hub_with(clock)
-        await register(hub, "s")
-        await register(hub, "t")
-        await tell_each(hub, range(1, 6))
-        clock.pass_seconds(100)
-        await tell_each(hub, [6])
-        await tell_each(hub, [1], "t")
-        rows = [
-            {"topic": TOPIC, "count": 2, "purgedThrough": 2},
-            {"topic": S, "count": 5, "purgedThrough": 5},
-        ]
-        assert await purge(hub, olderThanSeconds=50, dryRun=True) == {"purged": rows, "more": False}
-        assert kept(hub) == [1, 2, 3, 4, 5, 6]
-        assert await purge(hub, olderThanSeconds=50, sessionId="s") == {"purged": rows[1:], "more": False}
-        assert (kept(hub), hub.store.log.purged_through(TOPIC)) == ([6], 0)
-        assert await purge(hub, olderThanSeconds=50, topic=TOPIC) == {"purged": rows[:1], "more": False}
-        assert await purge(hub, olderThanSeconds=50) == {"purged": [], "more": False}
-
-    run(scene())
-
-
-def test_a_purge_that_takes_long_is_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scene() -> None:
-        clock = Clock()
-        hub = hub_with(clock)
-        await register(hub, "s")
-        await tell_each(hub, range(1, 31))
-        clock.pass_seconds(100)
-        counts = []
-        while True:
-            answer = await purge(hub, olderThanSeconds=50, sessionId="s")
-            counts.append(answer["purged"][0]["count"])  # type: ignore[index]
-            if not answer["more"]:
-                break
-        assert (counts, kept(hub)) == ([10, 10, 10], [])
-
-    monkeypatch.setattr(purging, "SECONDS", -1.0)
-    monkeypatch.setattr(purging, "AT_ONCE", 10)
-    run(scene())
-
-
-@pytest.mark.parametrize(
-    ("params", "code", "told"),
-    [
-        ({}, INVALID_PARAMS, "`olderThanSeconds`|missing required field"),
-        ({"olderThanSeconds": -1}, INVALID_PARAMS, "`olderThanSeconds`"),
-        ({"olderThanSeconds": 1, "sessionId": "none"}, UNKNOWN_SESSION, "'none' is not registered"),
-        ({"olderThanSeconds": 1, "topic": "hub.settled"}, INVALID_PARAMS, "`topic` is 'hub.settled'; give"),
-        ({"olderThanSeconds": 1, "topic": "hub", "sessionId": "s"}, INVALID_PARAMS, "give one of them"),
-    ],
-)  # fmt: skip
-def test_a_request_that_cannot_be_done_is_refused(params: Payload, code: int, told: str) -> None:
-    async def scene() -> None:
-        hub = hub_with(Clock())
-        await register(hub, "s")
-        with pytest.raises(RpcError, match=told) as raised:
-            await purge(hub, **params)
-        assert raised.value.code == code
 
     run(scene())
 

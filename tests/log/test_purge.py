@@ -16,7 +16,7 @@ from tidings.errors import LogCorruptError, LogUnavailableError, LogUsageError, 
 from tidings.log import Checkpoint, open_log
 from tidings.log.memory import MemoryLog
 from tidings.log.purge import RESERVE_PAGES, Cut, cut_off
-from tidings.log.record import CHECKPOINTS
+from tidings.log.record import CHECKPOINTS, mark_of
 from tidings.log.sqlite import SqliteLog
 
 T, CHECKS = 1 << 40, 2 << 40
@@ -95,7 +95,8 @@ def test_a_checkpoint_holds_the_link_at_the_cut(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         (link,) = connection.execute(f"SELECT hex(link) FROM records WHERE id = {T + 4}").fetchone()
     with open_log(path, clock=lambda: 7) as log:
-        expected = Checkpoint(topic="t", purged_through=4, link=link.lower(), count=4, at_ms=7)
+        first = mark_of(next(log.read("t")))
+        expected = Checkpoint(topic="t", purged_through=4, link=link.lower(), count=4, at_ms=7, first=first)
         assert log.purge("t", 4) == expected
         assert log.verify().checkpoints == (expected,)
 

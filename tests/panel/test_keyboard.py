@@ -153,6 +153,13 @@ def test_the_focus_stays_where_it_is_when_something_arrives(hub: HubProcess, vis
     expect(close).to_be_focused()
 
 
+def test_the_first_stop_skips_to_the_content(page: Any) -> None:
+    page.locator("#skip").focus()
+    expect(page.locator("#skip")).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("feed", name="Transcript")).to_be_focused()
+
+
 def test_what_happens_is_said_and_named(page: Any) -> None:
     expect(page.locator("#said")).to_have_attribute("aria-live", "polite")
     expect(page.get_by_role("listbox", name="Sessions")).to_be_visible()

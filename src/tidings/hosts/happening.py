@@ -28,7 +28,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     `seam` is where it stands in a loop. Its answer may carry text to the model (`carries`), refuse the
     pending call (`declines`) or keep the agent from ending (`goes_on`). `answered` says that a model
-    request was answered before it, `asks` that one follows, `requests` that one goes out now.
+    request was answered before it, `asks` that one follows, `requests` that one goes out now, `midway`
+    that one may be under way.
     """
 
     seam: Seam | None = None
@@ -39,6 +40,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     answered: bool = False
     asks: bool = False
     requests: bool = False
+    midway: bool = False
 
 
 WAKE = "tidings.wake"
@@ -49,7 +51,7 @@ WAKING = Event(seam="daemon_idle_post", carries=True)
 PUSH = "tidings.push"
 """The event of ours with which the hub fetches what it gives to a working session by itself."""
 
-PUSHING = Event(seam="post_tool_dispatch", carries=True)
+PUSHING = Event(seam="post_tool_dispatch", carries=True, midway=True)
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,8 +89,9 @@ class Retention:
                 if time.monotonic() >= due:
                     due = time.monotonic() + PASS_SECONDS
                     await self.enforce()
-            except TidingsError as error:
-                _logger.warning("hub: the log could not be tended: %s", error)
+            except Exception as error:
+                unknown = not isinstance(error, TidingsError)
+                _logger.warning("hub: the log could not be tended: %s", error, exc_info=unknown)
             await asyncio.sleep(TICK_SECONDS)
 
     async def tend(self) -> None:
@@ -215,12 +216,11 @@ def first_at(log: EventLog, topic: str) -> int:
 
 def _too_old(log: EventLog, topic: str, policy: Policy, now: int) -> int:
     """Up to where it is too old; 0 while that is not worth a purge."""
-    if policy.max_age is None:
+    if policy.max_age is None or (first := first_at(log, topic)) >= now - policy.max_age:
         return 0
-    base = log.purged_through(topic)
     through = cursor_before(log, topic, now - policy.max_age)
-    is_late = first_at(log, topic) < now - policy.max_age * (1 + PATIENCE)
-    return through if through - base >= WORTHWHILE or is_late else 0
+    is_late = first < now - policy.max_age * (1 + PATIENCE)
+    return through if is_late or through - log.purged_through(topic) >= WORTHWHILE else 0
 
 
 def _too_many(log: EventLog, topic: str, policy: Policy) -> int:

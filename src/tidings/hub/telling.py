@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from hashlib import sha256
 from typing import TypeAlias
 
 import msgspec
@@ -31,6 +30,7 @@ from tidings.hub.shapes import TellAnswer, TellRecord
 from tidings.hub.streams import Requests, Stream, lifecycle, transcript
 from tidings.log import EventLog, LogRecord
 from tidings.log.memory import MemoryLog
+from tidings.log.search import first_mark
 from tidings.shell.journal import Journal, current_journal
 
 PAUSE = 1.0
@@ -83,10 +83,10 @@ class Teller:
 
     async def run(self, there: asyncio.Event) -> None:
         """Tell until cancelled, or until the session's log is closed."""
-        first = await _first(self._log, transcript_topic(self._session_id))
-        if first is None:
+        topic = transcript_topic(self._session_id)
+        if await _first(self._log, topic) is None:
             return
-        self._epoch = epoch_of(first)
+        self._epoch = first_mark(self._log, topic) or ""
         async with asyncio.TaskGroup() as group:
             for stream in self._streams:
                 group.create_task(self._follow(stream, there))
@@ -176,11 +176,6 @@ def lent_log(session: Session) -> Iterator[EventLog]:
             yield log
         finally:
             session.journal = None
-
-
-def epoch_of(first: LogRecord) -> str:
-    """The name of a log, for a session whose first record there is this one."""
-    return sha256(msgspec.json.encode(first.to_dict(), order="deterministic")).hexdigest()[:32]
 
 
 async def _first(log: EventLog, topic: str) -> LogRecord | None:

@@ -30,7 +30,7 @@ from tidings.log.entry import (
 from tidings.log.folded import check_cut
 from tidings.log.follow import Page, check_kept, follow
 from tidings.log.port import DEFAULT_MAX_LAG
-from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, Verified
+from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, Verified, mark_of
 from tidings.log.wake import Bell, Bells
 
 PAGE = 256
@@ -214,8 +214,19 @@ class MemoryLog:
         cut = kept.last_end(through)
         if cut == kept.base:
             return None
-        count, now = cut - kept.base, self._clock()
-        return Checkpoint(topic=topic, purged_through=cut, link="", count=count, at_ms=now)
+        return Checkpoint(
+            topic=topic,
+            purged_through=cut,
+            link="",
+            count=cut - kept.base,
+            at_ms=self._clock(),
+            first=self._first(topic, kept),
+        )
+
+    def _first(self, topic: str, kept: _Topic) -> str:
+        """The mark of the first record, or of the first that is known if older ones were dropped."""
+        known = self._checkpoints().get(topic)
+        return mark_of(_records(kept.after(kept.base, 1))[0]) if known is None else known.first
 
     def _drop(self, purged: Checkpoint) -> None:
         """Write the checkpoint, then forget what it says is gone."""

@@ -17,8 +17,8 @@ from tidings.errors import LogCorruptError
 from tidings.log.chain import ORIGIN, SPAN, row_id
 from tidings.log.checkpoint import entries_for, told
 from tidings.log.failure import log_error
-from tidings.log.record import CHECKPOINTS, Checkpoint
-from tidings.log.verify import check_chain, checkpoints_in, find_topic
+from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, mark_of
+from tidings.log.verify import Topic, check_chain, checkpoints_in, find_topic
 from tidings.log.writer import Head, stack
 
 RESERVE_PAGES = 256
@@ -26,6 +26,7 @@ RESERVE_PAGES = 256
 
 _CUT = """
     SELECT id, link FROM records WHERE id > ? AND id <= ? AND link IS NOT NULL ORDER BY id DESC LIMIT 1"""
+_ROW = "SELECT kind, payload, at_ms FROM records WHERE id = ?"
 _DELETE = "DELETE FROM records WHERE id > ? AND id <= ?"
 _REBASE = "UPDATE topics SET base_cursor = ?, base_link = ? WHERE id = ?"
 _INSERT = "INSERT INTO records (id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
@@ -40,6 +41,7 @@ class Cut(msgspec.Struct, frozen=True):
     base: int
     cursor: int
     link: bytes
+    first: str
 
     def checkpoint(self, now: int) -> Checkpoint:
         """What is written about it."""
@@ -49,6 +51,7 @@ class Cut(msgspec.Struct, frozen=True):
             link=self.link.hex(),
             count=self.cursor - self.base,
             at_ms=now,
+            first=self.first,
         )
 
 
@@ -67,7 +70,7 @@ def find_cut(connection: sqlite3.Connection, topic: str, through: int, path: Pat
         last = connection.execute(_CUT, bounds).fetchone()
         if last is None:
             return None
-        cut = Cut(topic, found.base_cursor, last[0] % SPAN, last[1])
+        cut = Cut(topic, found.base_cursor, last[0] % SPAN, last[1], _first(connection, found))
         check_chain(connection, found, path, until=cut.cursor)
         return cut
     except sqlite3.Error as error:
@@ -103,6 +106,14 @@ def give_back(connection: sqlite3.Connection, pages: int) -> int:
     for _ in range(min(pages, free)):  # each call moves one page, whatever number it is given
         connection.execute("PRAGMA incremental_vacuum(1)")
     return max(0, free - pages)
+
+
+def _first(connection: sqlite3.Connection, topic: Topic) -> str:
+    """The mark of the topic's first record, which is gone if it was purged before."""
+    if topic.base_cursor:
+        return checkpoints_in(connection)[topic.name].first
+    row = connection.execute(_ROW, (row_id(topic.id, 1),)).fetchone()
+    return mark_of(LogRecord(1, topic.name, *row))
 
 
 def _write(connection: sqlite3.Connection, checkpoints: Sequence[Checkpoint], now: int) -> None:

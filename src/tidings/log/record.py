@@ -56,10 +56,18 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False, eq=False):
         return f"LogRecord({told})"
 
 
+def mark_of(record: LogRecord) -> str:
+    """A mark by which a record is known again."""
+    from hashlib import sha256  # only purging and telling pay for loading it
+
+    return sha256(msgspec.json.encode(record.to_dict(), order="deterministic")).hexdigest()[:32]
+
+
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """What a purge leaves: where a topic was cut, its chain's link there, how many went, and when.
 
-    `link` is hexadecimal, and empty in a log without a chain.
+    `link` is hexadecimal, and empty in a log without a chain. `first` is the mark of the topic's very first
+    record, by which the topic is still known.
     """
 
     topic: str
@@ -67,6 +75,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     link: str
     count: int
     at_ms: int
+    first: str
 
 
 class Verified(msgspec.Struct, frozen=True, repr_omit_defaults=True):

@@ -1,4 +1,4 @@
-"""Finding a place in a topic of any log: the last record of a kind, the cursor at a time, what is kept.
+"""Finding a place in a topic of any log: the last of a kind, the cursor at a time, its first, what is kept.
 
 Written against the port alone, so that it holds for every implementation. Whoever folds a topic reads it
 with `kept`; retention and `tidings purge` ask where to cut with `cursor_before`.
@@ -10,9 +10,21 @@ from collections.abc import Iterator
 
 from tidings.errors import SubscriberLaggedError
 from tidings.log.port import EventLog
-from tidings.log.record import LogRecord
+from tidings.log.record import CHECKPOINTS, LogRecord, mark_of
 
 _FIRST_LOOK = 256
+
+
+def first_mark(log: EventLog, topic: str) -> str | None:
+    """The mark of a topic's very first record, also after it was purged; None while there is none.
+
+    Of a log that drops records without a checkpoint it is that of the first record that is kept.
+    """
+    for record in reversed([*kept(log, CHECKPOINTS)]):
+        if record.payload["topic"] == topic:
+            return str(record.payload["first"])
+    first = next(kept(log, topic), None)
+    return None if first is None else mark_of(first)
 
 
 def kept(log: EventLog, topic: str) -> Iterator[LogRecord]:

@@ -14,7 +14,7 @@ import msgspec
 from tidings.memory.entry import iso
 from tidings.memory.question import Asked, sentences
 from tidings.memory.relevance import RELATIVE, relevance, scale_of
-from tidings.memory.sameness import ECHO, Context, is_change, is_variant, shared
+from tidings.memory.sameness import ECHO, Context, is_akin, is_change, is_variant, shared
 from tidings.memory.search import Evidence
 
 MOST_ITEMS = 5
@@ -24,6 +24,9 @@ MOST_WEIGHED = 20
 
 SHORTEST_PIECE = 80
 """A memory that would be cut shorter than this is left out."""
+
+AS_WELL = 0.75
+"""A newer memory that covers this share of what an older one covers of the question answers it as well."""
 
 MARK = "[…]"
 
@@ -175,7 +178,7 @@ def _is_known(evidence: Evidence, context: Context, repeats: Repeats | None) -> 
 
 
 def _newest(one: Scored, scored: Sequence[Scored]) -> Scored:
-    """The memory, or the newest that puts it out of force, as relevant as it, even if too weak by itself."""
+    """The memory, or the newest that puts it out of force: as relevant, even if too weak by itself."""
     newer = [other for other in scored if _outdates(other.evidence, one.evidence)]
     if not newer:
         return one
@@ -185,11 +188,26 @@ def _newest(one: Scored, scored: Sequence[Scored]) -> Scored:
 
 def _outdates(new: Evidence, old: Evidence) -> bool:
     """Whether `new` says that `old` is no longer so; or says about the same, later, and answers as well."""
-    if _age(new) <= _age(old) or new.row.memory.role == "assistant" != old.row.memory.role:
+    newer, older = new.row.memory, old.row.memory
+    if (
+        _age(new) <= _age(old)
+        or newer.role == "assistant" != older.role
+        or newer.text.rstrip().endswith("?")
+    ):
         return False
-    if is_change(new.row.memory.text, new.row.terms, old.row.terms):
+    if is_change(newer.text, new.row.terms, old.row.terms):
         return True
-    return is_variant(new.row.terms, old.row.terms) and set(old.matched) <= set(new.matched)
+    if newer.kind == "turn" != older.kind:
+        return False  # what was told is not undone by what is said in passing
+    if is_variant(new.row.terms, old.row.terms) and set(old.matched) <= set(new.matched):
+        return True
+    return _answers_as_well(new, old) and is_akin(new.row.terms, old.row.terms)
+
+
+def _answers_as_well(new: Evidence, old: Evidence) -> bool:
+    """Whether both hold at least two words of the question in common, and the newer hardly fewer in all."""
+    both = set(new.matched) & set(old.matched)
+    return len(both) > 1 and new.coverage >= AS_WELL * old.coverage
 
 
 def _age(evidence: Evidence) -> tuple[int, int]:

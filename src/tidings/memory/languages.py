@@ -124,10 +124,11 @@ OURS = frozenset(_OURS.split())
 
 _CHANGED = """
 abgeschafft ahora anymore became cambiado cambió changed changes changé currently depuis desde dropped
-déplacé désormais ersetzen ersetzt gewechselt geändert gone instead jetzt left longer lowered maintenant
-migrated moved moves movido neu neue neuer neues new newer nouveau nouvelle now nueva nuevo nun raised
-reemplazado remplacé remplacée renamed renommé replaced replaces retired seit since stattdessen stopped
-switched umbenannt umgezogen updated 不再 换成 改为 改成 现在 迁移
+déplacé désormais ersetzen ersetzt extended gewechselt geändert gone handed increased instead jetzt left
+longer lowered maintenant migrated moved moves movido neu neue neuer neues new newer nouveau nouvelle
+now nueva nuevo nun raised reduced reemplazado remplacé remplacée renamed renommé replaced replaces
+retired seit shortened since stattdessen stopped switched umbenannt umgezogen updated 不再 换成 改为
+改成 现在 迁移
 """
 CHANGED = frozenset(_CHANGED.split())
 """Words by which a statement says that something is no longer as it was."""

@@ -45,8 +45,8 @@ WORDS = Scale(
 BOTH = Scale(
     constant=-6.73,
     weights={
-        "coverage": 2.39, "rare": 3.23, "bm25": 0.54, "ours": 0.55,
-        "cosine": 1.53, "margin": 0.3, "lead": 4.79, "kin": 1.62,
+        "coverage": 2.39, "rare": 3.22, "bm25": 0.52, "ours": 0.55,
+        "cosine": 1.52, "lead": 4.78, "kin": 1.6,
     },
     least=0.22,
 )  # fmt: skip

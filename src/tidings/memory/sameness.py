@@ -37,6 +37,9 @@ VARIANT = 0.6
 SUBJECT = 0.5
 """A statement that says that something changed changes what it shares this much with, and two words."""
 
+AKIN = 0.6
+"""Two statements of which the shorter shares this much with the other, and two words, may answer alike."""
+
 
 class Context:
     """What the model has before it: texts, by hash and by runs of words, and ids and hashes."""
@@ -88,9 +91,19 @@ def is_change(newer: str, stems: Sequence[str], older: Sequence[str]) -> bool:
     """Whether the text `newer`, of these stems, says that what `older` speaks of is no longer so."""
     if CHANGED.isdisjoint(words(newer)):
         return False
-    mine, yours = _without_numbers(stems), _without_numbers(older)
+    return _in_common(stems, older) >= SUBJECT
+
+
+def is_akin(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether most of the shorter of two statements is in the other."""
+    return _in_common(one, other) >= AKIN
+
+
+def _in_common(one: Sequence[str], other: Sequence[str]) -> float:
+    """How much of the shorter of two statements is in the other, numbers left out; one word is nothing."""
+    mine, yours = _without_numbers(one), _without_numbers(other)
     both = set(mine) & set(yours)
-    return len(both) > 1 and len(both) / min(len(mine), len(yours)) >= SUBJECT
+    return len(both) / min(len(mine), len(yours)) if len(both) > 1 else 0.0
 
 
 def _without_numbers(stems: Sequence[str]) -> list[str]:

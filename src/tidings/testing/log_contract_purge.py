@@ -15,6 +15,7 @@ import pytest
 from tidings.errors import LogUnavailableError, LogUsageError, SubscriberLaggedError
 from tidings.log import Checkpoint, EventLog, LogRecord
 from tidings.log.record import CHECKPOINTS
+from tidings.log.search import first_mark
 
 DEADLINE = 10.0
 SESSION = "session.s.transcript"
@@ -62,6 +63,18 @@ class PurgeContract:
         assert [msgspec.convert(record.payload, Checkpoint) for record in told] == [first, second]
         assert {record.kind for record in told} == {"log.checkpoint"}
         assert second.at_ms == told[1].occurred_at_ms
+
+    def test_a_topic_is_known_by_its_first_record_after_that_is_gone(self, log: EventLog) -> None:
+        """Purging it, and purging the checkpoints, changes nothing about it."""
+        appended(log, 1, "u")
+        appended(log, 5)
+        marks = [first_mark(log, "t")]
+        for topic, through in (("t", 2), ("t", 4), (CHECKPOINTS, 2), ("t", 5)):
+            log.purge(topic, through)
+            marks.append(first_mark(log, "t"))
+        assert len(set(marks)) == 1
+        assert first_mark(log, "u") not in (None, marks[0])
+        assert first_mark(log, "none") is None
 
     def test_what_is_left_verifies_and_names_its_checkpoint(self, log: EventLog) -> None:
         """One record of `t` and two checkpoints are left, the newer one counts."""

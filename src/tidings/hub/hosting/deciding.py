@@ -111,8 +111,6 @@ def _counted(at: Situation, done: Decision) -> Decision:
     event, pulse = at.happening.event, at.pulse
     repeated = at.happening.batch is not None and at.happening.batch == pulse.batch
     if not at.moved_on and not (event.answered and pulse.asking and not repeated):
-        if event.requests and done.session.declined:
-            return _changed(done, Record(hosted.RESUMED, _about(at)))
         return done
     turn = done.session.turn + 1
     before = done.session.standing
@@ -223,6 +221,12 @@ def _delivered(at: Situation, done: Decision, seam: Seam) -> Decision:
     return _settled(at, offered, chosen, new)
 
 
+def _first(at: Situation, done: Decision) -> int:
+    """The turn whose request first shows what goes out now: not the one that is under way."""
+    under_way = at.happening.event.midway and done.pulse.asking
+    return done.session.turn + (2 if under_way else 1)
+
+
 def _fragment(place: str, note: Note) -> Payload:
     """A reminder as it stands in a request; the host's event stands for the place in it."""
     text = voice.section(note).strip()[:FRAGMENT]
@@ -230,7 +234,7 @@ def _fragment(place: str, note: Note) -> Payload:
 
 
 def _note(at: Situation, done: Decision, reminder: Reminder, new: bool = False) -> Note:
-    step = done.session.turn + 1 if reminder.ttl_turns is not None and not at.forgets else None
+    step = _first(at, done) if reminder.ttl_turns is not None and not at.forgets else None
     older = [] if at.forgets or not new else done.session.same_key(reminder)
     return Note(reminder=reminder, step=step, supersedes=older[-1].reminder.body if older else None)
 
@@ -244,10 +248,10 @@ def _offered(at: Situation, done: Decision, new: Sequence[Reminder], again: Sequ
     for each in new:
         older = tuple(one.reminder for one in done.session.same_key(each))
         told += [records.deduped(older, each)] if older else []
-        told.append(records.injected(replace(each, fired_at_turn=done.session.turn + 1)))
+        told.append(records.injected(replace(each, fired_at_turn=_first(at, done))))
     offer = _about(
         at,
-        turn=done.session.turn + 1,
+        turn=_first(at, done),
         event=at.happening.name,
         durability=at.reach.durability,
         reminder_ids=[each.id for each in new],

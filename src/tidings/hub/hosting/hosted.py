@@ -23,7 +23,6 @@ from tidings.hosts.happening import Host
 OFFERED = "hub.host.offered"
 TURN = "hub.host.turn"
 DECLINED = "hub.host.declined"
-RESUMED = "hub.host.resumed"
 COMPACTED = "hub.host.compacted"
 SEEN = "hub.host.seen"
 CHILD = "hub.host.child"
@@ -97,8 +96,6 @@ def evolve(session: Hosted, record: Record, reminders: Iterable[Reminder] = ()) 
         case "hub.host.declined":
             calls = msgspec.convert(payload["calls"], tuple[str, ...])
             return replace(session, declined=(*session.declined, *calls))
-        case "hub.host.resumed":
-            return replace(session, declined=())
         case "hub.host.compacted":
             return replace(session, standing=_compacted(session.standing))
         case "hub.host.seen":
@@ -124,7 +121,7 @@ def _offered(session: Hosted, first: int, reminders: Iterable[Reminder], payload
 
 def _answered(session: Hosted, turn: int, at_ms: int) -> Hosted:
     standing = {
-        name: replace(one, left=left, shown="rendered" if one.shown == "offered" else one.shown)
+        name: replace(one, left=left, shown=_shown(one, turn))
         for name, one in session.standing.items()
         if (left := _left(one, turn)) is None or left > 0
     }
@@ -132,9 +129,14 @@ def _answered(session: Hosted, turn: int, at_ms: int) -> Hosted:
     return replace(session, turn=turn, times=times, declined=(), standing=standing)
 
 
+def _shown(one: Standing, turn: int) -> Shown:
+    """How sure it is that it was shown, once `turn` is answered."""
+    return "rendered" if one.shown == "offered" and one.first <= turn else one.shown
+
+
 def _left(one: Standing, turn: int) -> int | None:
     """The ttl after the pass of `turn`; what a later turn first shows is left alone (decision 1)."""
-    return one.left if one.left is None else one.left - 1
+    return one.left if one.left is None or one.first > turn else one.left - 1
 
 
 def _compacted(standing: Mapping[str, Standing]) -> dict[str, Standing]:

@@ -71,6 +71,11 @@ export function line(text, attributes = {}) {
 
 const unfolded = new Set();
 
+/** Fold everything that was opened: another session is shown, and its parts have the same names. */
+export function foldAll() {
+  unfolded.clear();
+}
+
 /**
  * Other people's text, whole lines; what is long is folded. `key` names it, so that it stays as it was
  * left.

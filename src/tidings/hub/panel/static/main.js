@@ -48,7 +48,7 @@ const views = {
   workspaces: made("workspaces", (root) => workspaces(root, app)),
 };
 app.on(["place", "sign-in", "board", "connection"], show);
-at("skip").addEventListener("click", () => current().focus?.() ?? main.focus());
+at("skip").addEventListener("click", () => (current().focus ? current() : main).focus());
 addEventListener("focus", () => app.refresh());
 addEventListener("online", () => app.retry());
 

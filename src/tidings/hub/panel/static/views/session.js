@@ -1,6 +1,6 @@
 /* The session that is shown: who works where, its tabs, the filter, and the view of the chosen tab. */
 
-import { badge, fill, h, line, tagList } from "../dom.js";
+import { badge, fill, foldAll, h, line, tagList } from "../dom.js";
 import { NOTHING, parts } from "../model/filter.js";
 import { STATES } from "../model/reminder.js";
 import { deliveryText, shortKind } from "../model/words.js";
@@ -63,6 +63,7 @@ export function session(root, app) {
     for (const tab of TABS) panels[tab].hidden = tab !== place.tab;
     const fresh = shown !== one.id;
     if (fresh) {
+      foldAll();
       for (const tab of TABS) {
         delete made[tab];
         fill(panels[tab]);

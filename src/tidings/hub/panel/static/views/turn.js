@@ -27,10 +27,10 @@ function answered(turn, app, session) {
   );
   const rows = turn.reminders.map((one) => rowOf(one.id, session, app.board));
   const notes = rows.map((row) => note(row, app, row.reminder.shown.keys().next().value !== turn.key));
-  return frame(turn, app, label(turn), main, beside(notes, shownText(turn, rows), turn.request?.route));
+  return frame(turn, label(turn), main, beside(notes, shownText(turn, rows), turn.request?.route));
 }
 
-function frame(turn, app, title, main, margin) {
+function frame(turn, title, main, margin) {
   const id = `turn-${turn.key}`;
   const head = h(
     "header",
@@ -142,7 +142,7 @@ function loose(turn) {
   );
 }
 
-function snapshot(turn, app) {
+function snapshot(turn) {
   const kept = turn.messages.slice(-KEPT);
   const inside = () =>
     h(
@@ -154,17 +154,15 @@ function snapshot(turn, app) {
   const left = turn.messages.length > KEPT ? `, the last ${KEPT} here` : "";
   return frame(
     { ...turn, kind: "divider" },
-    app,
     "Snapshot",
     h("div", { class: "said" }, disclosure(turn.key, text + left, inside)),
     null,
   );
 }
 
-function restart(turn, app) {
+function restart(turn) {
   return frame(
     { ...turn, kind: "divider" },
-    app,
     "New start",
     h("p", { class: "said remark" }, `Turns count from 1 again: ${turn.why}.`),
     null,
@@ -181,7 +179,6 @@ function next(turn, app) {
   const main = h("div", { class: "said" }, h("p", { class: "remark" }, nextText(pending, queued)), waiting);
   return frame(
     turn,
-    app,
     "Next request",
     main,
     beside(
