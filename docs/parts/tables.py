@@ -28,7 +28,7 @@ WHEN: dict[str, str] = {
 CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
     "transcript.snapshot": (
         ("transcript",),
-        "`checkpoint` or `compact`: the whole transcript; `session.checkpoint` adds `session`, all the rest",
+        "`checkpoint` or `compact`: the whole transcript; `session.checkpoint` adds `session`, the rest",
     ),
     "transcript.message": (("message",), "`append_message`"),
     "transcript.injected": (("event",), "`inject_reminder` or `receive_handoff`: the whole event"),

@@ -11,9 +11,6 @@ from tests.hub.desks import Clock, file_hub, memory_hub
 from tidings.core.reminder import Payload
 from tidings.hosts.happening import Host
 from tidings.hub import shapes
-from tidings.hub.service import Hub
-
-TEXTS = ("additionalContext", "permissionDecisionReason")
 
 
 class Desk:
@@ -77,7 +74,3 @@ def declined(answer: Mapping[str, object]) -> bool:
     assert isinstance(output, Mapping)
     verdicts = (output.get("permissionDecision"), answer.get("decision"))
     return "deny" in verdicts or "decline" in answer
-
-
-def hub_of(desk: Desk) -> Hub:
-    return desk.hub

@@ -28,6 +28,11 @@ from tidings.hub.hosting.pushing.surfaces import Surface
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
+@pytest.fixture(autouse=True)
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pusher, "GRACE_SECONDS", 0.0)
+
+
 class FakeAppServer:
     """A Codex app-server with one thread; it keeps what it was asked, and says what it is told to."""
 
@@ -157,6 +162,28 @@ def test_a_codex_thread_at_rest_is_woken_only_by_what_is_urgent_and_only_if_want
                 fake.turn(busy=False)
                 await asyncio.sleep(0.05)
                 assert fake.asked.empty()
+
+    asyncio.run(script())
+
+
+def test_a_thread_whose_hooks_were_heard_is_only_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pusher, "GRACE_SECONDS", 0.05)
+
+    async def script() -> None:
+        desk, fake = Desk("codex"), FakeAppServer()
+        async with asyncio.timeout(DEADLINE), fake.listening() as url:
+            surface = AppServer(url)
+            async with pusher.serving(desk.hub.hosting, {"codex": (surface, True)}):
+                await registered(desk, "codex:t1")
+                await desk.remind("May wait.")
+                fake.turn(busy=True)
+                assert "May wait." in await desk.text("UserPromptSubmit", "t1")
+                await desk.remind("Later.")
+                fake.turn(busy=False)
+                await desk.hook("Stop", "t1", stop_hook_active=True)
+                await desk.remind("Production is down.", mode="interrupt_immediate")
+                assert "Production is down." in text_of(await fake.asked.get())
+                assert "Later." in await desk.text("UserPromptSubmit", "t1")
 
     asyncio.run(script())
 

@@ -19,6 +19,7 @@ from tidings.core.reminder import Payload
 from tidings.hosts.happening import HOSTS, Host
 from tidings.hosts.reach import REACH
 from tidings.hub.client import ask
+from tidings.hub.hosting import hosted
 
 Hook: TypeAlias = Callable[[Host, Payload], Awaitable[Payload]]
 CARRIERS: dict[Host, str] = {
@@ -139,3 +140,9 @@ def test_a_listed_session_says_what_its_host_can_do(tmp_path: Path) -> None:
             assert cannot({"capabilities": {}}) is None
 
     asyncio.run(script())
+
+
+def test_every_record_of_hosts_stands_on_their_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "hosts.md").read_text()
+    kinds = [value for value in vars(hosted).values() if str(value).startswith("hub.host.")]
+    assert [kind for kind in kinds if f"| `{kind}` |" not in page] == []

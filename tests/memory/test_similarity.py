@@ -28,7 +28,6 @@ class Gated:
     """An embedder that waits for its gate, and knows two dimensions: about deploying, or not."""
 
     name = "gated"
-    floor = 0.2
 
     def __init__(self, fails: bool = False) -> None:
         self.gate = Event()

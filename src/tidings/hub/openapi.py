@@ -9,7 +9,9 @@ import msgspec
 
 from tidings.core.reminder import Payload
 from tidings.errors import Problem
+from tidings.hosts.happening import HOSTS
 from tidings.hub.exact import exact
+from tidings.hub.hosting.endpoint import PATH as HOOK
 from tidings.hub.login import COOKIE, LOGIN, LOGOUT
 from tidings.hub.operations import OPERATIONS, PREFIX, VERSION, Operation
 
@@ -92,6 +94,7 @@ def _paths(components: Payload) -> Payload:
         paths.setdefault(each.path, {})[each.verb.lower()] = _operation(each, components)
     paths[f"{PREFIX}/records"] = {"get": _records()}
     paths[f"{PREFIX}/health"] = {"get": _health()}
+    paths[f"{PREFIX}{HOOK}"] = {"post": _hook()}
     paths[LOGIN] = {"post": _signing("login", "Give the panel's page its cookie.")}
     paths[LOGOUT] = {"post": _signing("logout", "Take the cookie back.")}
     return dict(paths)
@@ -145,6 +148,20 @@ def _health() -> Payload:
         "summary": "Tell that the hub answers.",
         "security": [],
         "responses": {"200": _json("The hub answers.", Health), **_refusals((403,))},
+    }
+
+
+def _hook() -> Payload:
+    """A host's own payload and its own answer: any object."""
+    anything: Payload = {"application/json": {"schema": {"type": "object"}}}
+    known: Payload = {"type": "string", "enum": list(HOSTS)}
+    answered: Payload = {"description": "What the host reads; empty means nothing.", "content": anything}
+    return {
+        "operationId": "hook",
+        "summary": "Answer a hook of a coding agent: its payload as it is, its answer as it reads it.",
+        "parameters": [_parameter("host", known, "path", required=True)],
+        "requestBody": {"required": True, "content": anything},
+        "responses": {"200": answered, **_refusals((400, 401, 403, 404, 413, 415))},
     }
 
 

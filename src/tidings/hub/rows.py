@@ -29,6 +29,7 @@ from tidings.hub.envelope import Envelope
 T = TypeVar("T", bound=msgspec.Struct)
 
 CAPABILITY_BYTES = 16 * 1024
+BUILT = 1_024
 
 _PLACE = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
 _STAMPED = ("source", "fired_at_turn", "_meta", "originating_agent_id")
@@ -119,11 +120,21 @@ def options_of(reminder: Reminder) -> Payload:
     return {name: value for name, value in reminder.to_dict().items() if name not in _STAMPED}
 
 
+_built: dict[tuple[str, str], Reminder] = {}
+"""Reminders by id and digest: one that is delivered is built several times. Bounded by `reminder_of`."""
+
+
 def reminder_of(envelope: Envelope) -> Reminder:
     """The reminder inside an open envelope."""
-    origin = envelope.origin
-    options = {name: value for name, value in envelope.reminder.items() if name != "id"}
-    return build(producer_for(origin), options, id=envelope.reminder_id, origin=origin)
+    name, origin = (envelope.reminder_id, envelope.digest), envelope.origin
+    known = _built.get(name)
+    if known is None:
+        if len(_built) >= BUILT:
+            _built.clear()
+        options = {field: value for field, value in envelope.reminder.items() if field != "id"}
+        known = build(producer_for(origin), options, id=envelope.reminder_id, origin=origin)
+        _built[name] = known
+    return known
 
 
 def revocation(envelope: Envelope) -> list[Record]:

@@ -33,11 +33,6 @@ class Embedder(Protocol):
         """Names the model: vectors of different models are never compared."""
         ...
 
-    @property
-    def floor(self) -> float:
-        """A cosine that unrelated texts hardly reach; used until a store has enough of its own."""
-        ...
-
     def embed(self, texts: Sequence[str]) -> Any:
         """A float32 array with one unit vector per text; a row of zeros where there is nothing to go by."""
         ...
@@ -66,7 +61,6 @@ class WordLlama:
     """
 
     name = "wordllama-l2-supercat-256"
-    floor = 0.25
 
     def __init__(self) -> None:
         home = _home()

@@ -110,7 +110,7 @@ class Finder:
         more = reading.holding(connection, near.keys() - known, scopes, now)
         cosines = near | vectors.cosines(vector, scopes, known - near.keys())
         kin = {} if self._kinship is None else self._kinship.of(asked.text, (*rows, *more))
-        return Near(rows=tuple(more), cosines=cosines, kin=kin, floor=vectors.floor(scopes), crowd=crowd)
+        return Near(rows=tuple(more), cosines=cosines, kin=kin, crowd=crowd)
 
     def _vector(self, started: Future[Any] | None, budget: Budget) -> Any | None:
         """The question's vector, if it is there in time."""
@@ -120,7 +120,7 @@ class Finder:
         if vector is not None and self._vectors is None:
             embedder = self._similarity.embedder()
             assert embedder is not None
-            self._vectors = Vectors(embedder.name, embedder.floor)
+            self._vectors = Vectors(embedder.name)
             self._kinship = Kinship(embedder) if isinstance(embedder, WordEmbedder) else None
         return vector
 

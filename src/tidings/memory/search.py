@@ -69,8 +69,8 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Why a memory could answer: words in common, and similarity where it is known.
 
-    `floor` is a cosine that unrelated memories hardly reach, `crowd` one that several reach here. `kin` is
-    how near its nearest words are to the question's, `ours` that the question is about what we do here.
+    `crowd` is a cosine that several memories reach here. `kin` is how near its nearest words are to the
+    question's, `ours` that the question is about what we do here.
     """
 
     row: Row
@@ -82,7 +82,6 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     ours: bool = False
     kin: float = 0.0
     cosine: float | None = None
-    floor: float = 0.0
     crowd: float = 0.0
 
 
@@ -92,7 +91,6 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...] = ()
     cosines: dict[int, float] = {}
     kin: dict[int, float] = {}
-    floor: float = 0.0
     crowd: float = 0.0
 
 
@@ -157,7 +155,6 @@ def _evidence(lookup: Lookup, asked: Asked, row: Row, similar: Near) -> Evidence
         ours=asked.ours,
         kin=similar.kin.get(row.seq, min(len(matched), KIN) / KIN),
         cosine=similar.cosines.get(row.seq),
-        floor=similar.floor,
         crowd=similar.crowd,
     )
 

@@ -7,6 +7,7 @@ is.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -18,11 +19,13 @@ from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.memory.answer import Answer, Budget
 from tidings.memory.background import Background
-from tidings.memory.entry import EVERYWHERE, Role
+from tidings.memory.entry import EVERYWHERE, Role, iso
 from tidings.memory.failure import MemoryInputError
 from tidings.memory.ingest import Consent, Redact, see
 from tidings.memory.store import MemoryStore, Message
 from tidings.memory.tools import BY_NAME
+
+_logger = logging.getLogger("tidings.memory")
 
 MOST_CONVERSATIONS = 256
 SHOWN_AGAIN_AFTER = 20
@@ -120,9 +123,16 @@ class MemoryServer:
             project=project,
         )
         if seen.options:
-            self.background.submit(partial(self.store.remember, seen.options))
+            self.background.submit(partial(self._remember, seen.options))
         elif self.consent.allows(role):
             self.background.counts[seen.left_out] += 1
+
+    def _remember(self, options: Mapping[str, object]) -> None:
+        left = self.store.remember(options).left
+        if left is not None:
+            self.background.counts["left"] += left.count
+            said = f"{left.count} seen messages of {iso(left.oldest)} to {iso(left.newest)}"
+            _logger.warning("%s left: there is room for %d", said, self.store.most_seen)
 
     def _recently_shown(self, conversation: str) -> list[str]:
         if not conversation:

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from tests.interop.agents import CODEX_CONFIG, Room, aside, node
+from tests.interop.agents import AGENTS, Room, aside, node
 from tests.interop.install import ROOT, installed
 from tests.interop.spoken import ENTRIES
 from tidings.agent.port import Usage
@@ -71,19 +71,13 @@ class Cli(msgspec.Struct, frozen=True, kw_only=True):
     """What it cannot do, or not here, and why: tests of it are skipped with the reason."""
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def binary(package: str, name: str) -> str:
     """The path of a package's command."""
     return str(installed()[package].folder / "node_modules" / ".bin" / name)
 
 
 def _claude(room: Room, provider: FakeProvider) -> Mapping[str, str]:
-    _made(room.home / ".claude")
-    return {"ANTHROPIC_BASE_URL": provider.url, "ANTHROPIC_API_KEY": "x"}
+    return AGENTS["claude-agent-acp"].start(room, provider)[1]
 
 
 def _run_claude(prompt: str) -> list[str]:
@@ -101,10 +95,10 @@ def _run_agent_sdk(prompt: str) -> list[str]:
 
 
 def _codex(room: Room, provider: FakeProvider) -> Mapping[str, str]:
-    folder = _made(room.home / ".codex")
-    config = CODEX_CONFIG.format(url=provider.openai_url) + TRUSTED.format(work=room.work)
-    (folder / "config.toml").write_text(SMALL_WINDOW + config)
-    return {"CODEX_HOME": str(folder), "FAKE_KEY": "x"}
+    environ = AGENTS["codex-acp"].start(room, provider)[1]
+    config = Path(environ["CODEX_HOME"], "config.toml")
+    config.write_text(SMALL_WINDOW + config.read_text() + TRUSTED.format(work=room.work))
+    return environ
 
 
 def _run_codex(*words: str) -> list[str]:
@@ -113,14 +107,7 @@ def _run_codex(*words: str) -> list[str]:
 
 
 def _gemini(room: Room, provider: FakeProvider) -> Mapping[str, str]:
-    settings = {
-        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
-        "privacy": {"usageStatisticsEnabled": False},
-        "general": {"enableAutoUpdate": False},
-    }
-    (_made(room.home / ".gemini") / "settings.json").write_bytes(msgspec.json.encode(settings))
-    known = {"GEMINI_API_KEY": "x", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    return {**known, "GOOGLE_GEMINI_BASE_URL": provider.url}
+    return AGENTS["gemini-cli"].start(room, provider)[1]
 
 
 def _run_gemini(prompt: str) -> list[str]:
@@ -130,24 +117,15 @@ def _run_gemini(prompt: str) -> list[str]:
 
 
 def _opencode(room: Room, provider: FakeProvider) -> Mapping[str, str]:
-    model = {"tool_call": True, "limit": {"context": 100_000, "output": 8_000}}
-    fake = {
-        "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": provider.openai_url, "apiKey": "x"},
-        "models": {"fake-model": model},
-    }
-    chosen = {"model": "fake/fake-model", "small_model": "fake/fake-model", "provider": {"fake": fake}}
-    folder = _made(room.home / ".config" / "opencode")
-    settings = {**chosen, "permission": "allow", "autoupdate": False}
-    (folder / "opencode.json").write_bytes(msgspec.json.encode(settings))
-    for each in (folder, _made(room.work / ".opencode")):
-        _as_after_a_start_with_network(each)
-    return {}
+    environ = AGENTS["opencode"].start(room, provider)[1]
+    for folder in (room.home / ".config" / "opencode", room.work / ".opencode"):
+        _as_after_a_start_with_network(folder)
+    return environ
 
 
 def _as_after_a_start_with_network(folder: Path) -> None:
     """With plugins, opencode waits until npm put its plugin package here; it looks only at these two."""
-    _made(folder / "node_modules")
+    (folder / "node_modules").mkdir(parents=True)
     root = {"dependencies": {"@opencode-ai/plugin": installed()["opencode-ai"].version}}
     lock = {"lockfileVersion": 3, "packages": {"": root}}
     (folder / "package-lock.json").write_bytes(msgspec.json.encode(lock))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import http.client
 import re
-import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -58,15 +57,16 @@ class CodexLive:
         self._thread = ""
         self._last = 0
 
-    async def open(self, folder: str) -> None:
-        """Say hello, trust the hooks of the folder as its user does, and begin the thread."""
+    async def open(self, folder: str, *, trusting: bool) -> None:
+        """Say hello, trust the hooks of the folder as its user may, and begin the thread."""
         about = {"name": "interop", "version": "1"}
         await self._ask("initialize", {"clientInfo": about, "capabilities": {"experimentalApi": True}})
         await self._peer.send(msgspec.json.encode({"method": "initialized"}))
-        (listed,) = (await self._ask("hooks/list", {"cwds": [folder]}))["data"]
-        trusted = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in listed["hooks"]}
-        state = {"keyPath": "hooks.state", "mergeStrategy": "upsert", "value": trusted}
-        await self._ask("config/value/write", state)
+        if trusting:
+            (listed,) = (await self._ask("hooks/list", {"cwds": [folder]}))["data"]
+            trusted = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in listed["hooks"]}
+            state = {"keyPath": "hooks.state", "mergeStrategy": "upsert", "value": trusted}
+            await self._ask("config/value/write", state)
         self._thread = (await self._ask("thread/start", {"cwd": folder}))["thread"]["id"]
 
     async def prompt(self, text: str) -> None:
@@ -135,11 +135,11 @@ async def _claude(stage: Stage) -> AsyncIterator[Live]:
 async def _codex(stage: Stage) -> AsyncIterator[Live]:
     url = _app_server(stage)
     async with stage.process(binary("@openai/codex", "codex"), "app-server", "--listen", url) as process:
-        await _port(process, b"ws")
+        await _listening(process)
         peer = await opened(url)
         try:
             agent = CodexLive(peer)
-            await agent.open(str(stage.room.work))
+            await agent.open(str(stage.room.work), trusting=stage.trusting)
             yield agent
         finally:
             await peer.close()
@@ -147,44 +147,45 @@ async def _codex(stage: Stage) -> AsyncIterator[Live]:
 
 @asynccontextmanager
 async def _opencode(stage: Stage) -> AsyncIterator[Live]:
-    command = (binary("opencode-ai", "opencode"), "serve", "--port", "0", "--hostname", "127.0.0.1")
-    async with stage.process(*command) as process:
-        agent = OpencodeLive(await _port(process, b"http"))
+    command = (binary("opencode-ai", "opencode"), "serve", "--hostname", "127.0.0.1")
+    async with stage.process(*command, "--port", str(stage.port)) as process:
+        await _listening(process)
+        agent = OpencodeLive(stage.port)
         await agent.open()
         yield agent
 
 
-async def _port(process: Process, scheme: bytes) -> int:
-    """The port that a server says it listens on."""
+async def _listening(process: Process) -> None:
+    """Wait until a server says where it listens."""
     assert process.stdout is not None
     said = b""
     async with asyncio.timeout(DEADLINE):
         async for line in process.stdout:
             said += line
-            if found := re.search(rb"%b://127\.0\.0\.1:(\d+)" % scheme, line):
-                return int(found[1])
+            if re.search(rb"(?:ws|http)://127\.0\.0\.1:\d+", line):
+                return
     raise AssertionError(f"the server left before it listened: {said!r}")
 
 
-def _app_server(stage: Stage) -> str:
-    """Where the app-server of a stage listens: one port, chosen once."""
-    if "APP_SERVER" not in stage.more:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            stage.more["APP_SERVER"] = f"ws://127.0.0.1:{free.getsockname()[1]}"
-    return stage.more["APP_SERVER"]
-
-
 class Way(NamedTuple):
-    """How an agent is kept alive, and how it is connected so that it can be woken."""
+    """How an agent is kept alive, what lets it be woken, and where it serves others, if it does."""
 
     open: Callable[[Stage], AbstractAsyncContextManager[Live]]
     wake: Callable[[Stage], tuple[str, ...]] = lambda _: ("--wake",)
+    server: Callable[[Stage], str] | None = None
+
+
+def _app_server(stage: Stage) -> str:
+    return f"ws://127.0.0.1:{stage.port}"
+
+
+def _http_server(stage: Stage) -> str:
+    return f"http://127.0.0.1:{stage.port}"
 
 
 LIVE: dict[str, Way] = {
     "claude-code": Way(_claude),
-    "codex": Way(_codex, lambda stage: ("--wake", "--server", _app_server(stage))),
-    "opencode": Way(_opencode),
+    "codex": Way(_codex, lambda stage: ("--wake", "--server", _app_server(stage)), _app_server),
+    "opencode": Way(_opencode, server=_http_server),
 }
 """Those that can be kept alive without a terminal."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -82,6 +84,15 @@ class Stage:
         self.provider = provider
         self.side = side
         self.more = dict(cli.settle(room, provider))
+        self.trusting = True
+        """Whether the user trusts hooks, where a host asks for that."""
+
+    @cached_property
+    def port(self) -> int:
+        """A port for a server of the agent's own."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            return int(free.getsockname()[1])
 
     @property
     def requests(self) -> list[Received]:
@@ -124,6 +135,26 @@ class Stage:
         """
         async with asyncio.timeout(DEADLINE):
             while words not in str(await self.ask("pending")):
+                continue
+
+    async def known(self) -> None:
+        """Ask the hub until it knows a session of the agent's.
+
+        Raises:
+            TimeoutError: it did not come to know one.
+        """
+        async with asyncio.timeout(DEADLINE):
+            while not (await self.ask("sessions"))["sessions"]:
+                continue
+
+    async def told(self) -> None:
+        """Ask the hub until nothing is on its way.
+
+        Raises:
+            TimeoutError: something stayed.
+        """
+        async with asyncio.timeout(DEADLINE):
+            while "waiting" in str((await self.ask("pending"))["reminders"]):
                 continue
 
     async def connect(self, *options: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.interop.hosts.live import LIVE, Way
-from tests.interop.hosts.looking import places
+from tests.interop.hosts.looking import last_calls, places
 from tests.interop.hosts.stage import Stage, asked_for, gate
 from tests.interop.hosts.test_delivery import MARK, NEWS, mentions
 from tidings.testing.fake_provider import Say
@@ -88,3 +90,28 @@ def test_a_text_only_ending_of_a_live_agent_is_continued_once(stage: Stage) -> N
     assert mentions(stage) == [0, 1, 1]
     assert mentions(stage, "wombat") == [0, 0, 1]
     assert mentions(stage, "Second question") == [0, 0, 1]
+
+
+def test_without_hooks_the_hub_speaks_to_the_agents_own_server(stage: Stage) -> None:
+    server = way(stage).server
+    if server is None:
+        pytest.skip("it has no server that others can speak to")
+    stage.trusting = False
+    held = gate()
+    stage.provider.add(stage.step("echo one", before=held), Say(text="Done."))
+
+    async def work() -> None:
+        async with LIVE[stage.cli.host].open(stage) as agent, stage.hub("--server", server(stage)):
+            answering = asyncio.create_task(agent.prompt("First question"))
+            await asked_for(held)
+            await stage.known()
+            await stage.remind(NEWS)
+            await stage.told()
+            held.open()
+            await answering
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1]
+    (place,) = places(stage.requests[1], "quokka")
+    assert place.entry > last_calls(stage.requests[1])
+    assert MARK in place.text

@@ -21,6 +21,7 @@ from tidings.cli.memory.options import DATE, Everywhere, File, Project, place, p
 from tidings.errors import CallerError, TidingsError
 from tidings.memory.answer import Item
 from tidings.memory.entry import LONGEST_NAME
+from tidings.memory.eviction import MOST_SEEN
 from tidings.memory.ingest import Consent
 from tidings.memory.server import MOST_CONVERSATIONS, MemoryServer
 from tidings.memory.store import MemoryStore
@@ -57,6 +58,12 @@ def serve(
     keep_assistant: Annotated[
         bool, typer.Option("--keep-assistant", help="Keep what the assistant answers.")
     ] = False,
+    most_seen: Annotated[
+        int,
+        typer.Option(
+            "--most-seen", metavar="N", min=1, help="Keep so many seen messages; the oldest leave."
+        ),
+    ] = MOST_SEEN,
 ) -> None:
     """Be a memory for an MCP host, over stdin and stdout. A host starts this; it is not typed by hand.
 
@@ -73,7 +80,7 @@ def serve(
     consent = Consent(user=keep_user, assistant=keep_assistant)
     home = project_name(project, everywhere)
     with (
-        MemoryStore(place(file, must_exist=False)) as store,
+        MemoryStore(place(file, must_exist=False), most_seen=most_seen) as store,
         MemoryServer(store, redact=redact, project=home, consent=consent) as memory,
     ):
         asyncio.run(run(memory, follows=project is None and not everywhere))

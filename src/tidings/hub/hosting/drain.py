@@ -21,7 +21,7 @@ from tidings.core.records import Record
 from tidings.core.reminder import Payload
 from tidings.core.seams import Seam
 from tidings.errors import TidingsError
-from tidings.hosts.happening import NEUTRAL, Happening, Host, Odd
+from tidings.hosts.happening import NEUTRAL, PUSH, WAKE, Happening, Host, Odd
 from tidings.hosts.reach import REACH
 from tidings.hosts.table import TONGUES
 from tidings.hub import shapes
@@ -45,6 +45,7 @@ TAIL = 128 * 1024
 SEEN_TAIL = 1024 * 1024
 LAST: tuple[Seam | None, ...] = ("iteration_end", "loop_exit")
 """The seams at which a host's file is looked at."""
+OWN_EVENTS = (WAKE, PUSH)
 HELD_MS = 2_000
 """After so long a call no longer belongs to the batch that was declined, when nothing else tells."""
 
@@ -58,6 +59,7 @@ class Hosting:
         self.hub = hub
         self.waking = Waking(self)
         self.reload = asyncio.Event()
+        self._hooked: set[str] = set()
         self._pulses: OrderedDict[str, Pulse] = OrderedDict()
         self._warned: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._teller = Teller(hub.told)
@@ -73,6 +75,8 @@ class Hosting:
         happening = await self.met(host, payload)
         if happening is None:
             return NEUTRAL
+        if happening.name not in OWN_EVENTS:
+            self._hooked.add(self.name_of(happening))
         try:
             decision = self._acted(happening)
             await self._followed(happening)
@@ -134,6 +138,7 @@ class Hosting:
         if event.seam in LAST and REACH[happening.host].seen.how == "yes" and happening.transcript:
             asyncio.get_running_loop().call_soon(self._look, name, happening.transcript)
         if event.phase == "ends":
+            self._hooked.discard(name)
             self._pulses.pop(name, None)
             self._teller.close(name)
             await self.hub.unregister(shapes.Who(session_id=name))
@@ -145,6 +150,11 @@ class Hosting:
             return
         if names := found(session, text):
             self._written([Record(SEEN, {"session_id": name, "reminder_ids": names})])
+
+    def has_hooks(self, name: str) -> bool:
+        """Whether hooks of a session were heard, which tell it what waits while it works."""
+        self._hooked &= self.hub.board.sessions.keys()
+        return name in self._hooked
 
     def rested(self, name: str) -> None:
         """A session has come to rest, unless it is being continued."""

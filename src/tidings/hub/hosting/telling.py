@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tidings.core.records import Record
 from tidings.errors import TidingsError
@@ -28,7 +28,7 @@ class Teller:
         self._told = told
         self._epoch = f"hub-{new_id()}"
         self._last = 0
-        self._waiting: list[shapes.Tell] = []
+        self._waiting: list[tuple[str, Decision, int, str | None]] = []
         self._open: set[str] = set()
 
     async def open(self, session_id: str) -> None:
@@ -44,29 +44,39 @@ class Teller:
 
     def tell(self, session_id: str, decision: Decision, now_ms: int, agent: str | None) -> None:
         """Tell what a decision says of its session, soon."""
+        if not decision.told and decision.rendered is None:
+            return
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._waiting.append((session_id, decision, now_ms, agent))
+
+    def flush(self) -> None:
+        """Write what waits."""
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            for told in self._told_by(*each):
+                self._write(told)
+
+    def _write(self, told: shapes.Tell) -> None:
+        try:
+            known = self._told.tell_more(told)
+        except TidingsError as error:
+            _logger.warning("hub: %s could not be told: %s", told.session_id, error)
+            return
+        if not known:
+            self._open.discard(told.session_id)
+            _logger.warning("hub: %s left before all of it was told", told.session_id)
+
+    def _told_by(
+        self, session_id: str, decision: Decision, now_ms: int, agent: str | None
+    ) -> Iterator[shapes.Tell]:
         about = {"session_id": session_id, "task_id": None, "agent_id": agent}
         rendered = () if decision.rendered is None else (decision.rendered,)
         streams: dict[shapes.Stream, Sequence[Record]] = {"lifecycle": decision.told, "requests": rendered}
         for stream, records in streams.items():
             rows = [self._row(each, now_ms, about) for each in records]
             for start in range(0, len(rows), shapes.TELL_MOST):
-                if not self._waiting:
-                    asyncio.get_running_loop().call_soon(self.flush)
-                part = rows[start : start + shapes.TELL_MOST]
-                self._waiting.append(self._tell(session_id, stream, part))
-
-    def flush(self) -> None:
-        """Write what waits."""
-        waiting, self._waiting = self._waiting, []
-        for each in waiting:
-            try:
-                known = self._told.tell_more(each)
-            except TidingsError as error:
-                _logger.warning("hub: %s could not be told: %s", each.session_id, error)
-                continue
-            if not known:
-                self._open.discard(each.session_id)
-                _logger.warning("hub: %s left before all of it was told", each.session_id)
+                yield self._tell(session_id, stream, rows[start : start + shapes.TELL_MOST])
 
     def _tell(
         self, session_id: str, stream: shapes.Stream, records: Iterable[shapes.TellRecord]

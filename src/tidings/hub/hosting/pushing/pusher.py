@@ -19,6 +19,8 @@ from tidings.hub.hosting.drain import Hosting
 from tidings.hub.hosting.hosted import scoped
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+GRACE_SECONDS = 1.0
+"""Where hooks speak for a session, they tell it what waits; so long they have to be heard first."""
 
 _logger = logging.getLogger(__name__)
 
@@ -41,6 +43,8 @@ class Attendant:
             self._sessions[session_id] = known
             task = self._group.create_task(self._attend(surface, known))
             task.add_done_callback(lambda _: self._sessions.pop(session_id, None))
+        if busy and not known.busy:
+            known.busy_since = asyncio.get_running_loop().time()
         known.busy = busy
         known.changed.set()
 
@@ -58,13 +62,14 @@ class Attendant:
             while not known.ended:
                 bell.clear()
                 await self._give(surface, known, name)
-                await bell.wait()
+                await _rung(bell, known.grace())
 
     async def _give(self, surface: Surface, known: Attended, name: str) -> None:
         if not known.busy:
             self._hosting.rested(name)
-            if not self._wake:
-                return
+        wanted = not (known.grace() or self._hosting.has_hooks(name)) if known.busy else self._wake
+        if not wanted:
+            return
         text = await self._hosting.news(self.host, known.event(PUSH if known.busy else WAKE))
         if not text:
             return
@@ -82,13 +87,28 @@ class Attended:
         self.session_id = session_id
         self.workspace = workspace
         self.busy = False
+        self.busy_since = 0.0
         self.ended = False
         self.changed = asyncio.Event()
+
+    def grace(self) -> float:
+        """How long hooks of a session that just began to work still have to show themselves."""
+        left = self.busy_since + GRACE_SECONDS - asyncio.get_running_loop().time()
+        return max(0.0, left) if self.busy else 0.0
 
     def event(self, name: str) -> Payload:
         """An event of ours about it."""
         where: Payload = {} if self.workspace is None else {"cwd": self.workspace}
         return {"hook_event_name": name, "session_id": self.session_id, **where}
+
+
+async def _rung(bell: asyncio.Event, grace: float) -> None:
+    """Wait for the bell, or while there is a time of grace for its end."""
+    try:
+        async with asyncio.timeout(grace or None):
+            await bell.wait()
+    except TimeoutError:
+        return
 
 
 class Surface(Protocol):
