@@ -1,4 +1,4 @@
-"""Every way in which a file can be damaged, while it is closed and while it is open: what is said and saved."""
+"""Every way in which a file can be damaged, closed or open: what is said, and what is saved."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def inner_pages(path: Path) -> None:
     altered(path, lambda data: data.__setitem__(slice(3 * 4096, 20 * 4096), bytes(17 * 4096)))
 
 
-def half(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
+def the_end(path: Path) -> None:
+    os.truncate(path, path.stat().st_size * 3 // 4 // 4096 * 4096)
 
 
 def half_a_page(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2 + 123)
+    os.truncate(path, path.stat().st_size * 3 // 4 // 4096 * 4096 + 123)
 
 
 def flipped_bits(path: Path) -> None:
@@ -72,7 +72,7 @@ def flipped_bits(path: Path) -> None:
 
 WHOLE = (head, schema)
 """What costs nothing of the content."""
-PARTLY = (inner_pages, half, half_a_page, flipped_bits)
+PARTLY = (inner_pages, the_end, half_a_page, flipped_bits)
 KINDS = (*WHOLE, *PARTLY)
 
 
@@ -108,7 +108,6 @@ def test_a_damaged_file_is_said_to_be_damaged_and_never_anything_else(
             outcomes = used(store)
     except MemoryCorruptError as error:
         outcomes = [type(error).__name__]
-        assert "tidings memory check --repair" in str(error)
     assert set(outcomes) <= {"", "MemoryCorruptError"}
     assert "MemoryCorruptError" in outcomes
 
@@ -146,13 +145,13 @@ def test_what_is_saved_from_a_damaged_file_is_exactly_what_was_written(
     with open_store(path) as store:
         for number in range(COUNT):
             store.remember(text=f"Note number{number} is about subject{number % 7} and things.")
-        lines = set(export_lines(store))
+        told = {memory.text for memory in store.list(limit=COUNT)}
     damage(path)
     saved = repair(path, embedder=None).readable
     assert COUNT // 8 < saved <= COUNT
     assert check(path) == []
     with open_store(path) as store:
-        assert set(export_lines(store)) <= lines
+        assert {memory.text for memory in store.list(limit=COUNT)} <= told
 
 
 def test_a_project_whose_name_is_lost_does_not_spill_into_others(tmp_path: Path) -> None:
@@ -211,7 +210,6 @@ with MemoryStore(sys.argv[1], embedder=None) as store:
     for use in (
         lambda: store.remember(text="One thing too many."),
         lambda: store.forget(containing="number7 "),
-        lambda: store.mark_surfaced(["x"]),
     ):
         try:
             use()
@@ -225,7 +223,7 @@ def test_a_full_disk_refuses_what_is_new_and_still_answers(tmp_path: Path) -> No
     path = tmp_path / "memory.db"
     command = [sys.executable, "-c", FULL, str(path)]
     done = subprocess.run(command, timeout=DEADLINE, capture_output=True, text=True, check=False)
-    assert done.stdout.splitlines() == ["refused", "refused", "refused", "50 1"], done.stderr
+    assert done.stdout.splitlines() == ["refused", "refused", "50 1"], done.stderr
     assert check(path) == []
     with open_store(path) as store:
         assert store.remember(text="One thing too many.").new

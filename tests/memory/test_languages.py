@@ -33,14 +33,38 @@ TOLD = {
     ),
 }
 ASKED = {
-    "german": ("Wann dürfen wir in Produktion gehen?", "Wem gehört die Zollschnittstelle?", "Welches Papier braucht der Drucker?"),
-    "french": ("Quand pouvons-nous déployer en production ?", "À qui appartient le module de douane ?", "Quel papier prend l'imprimante ?"),
-    "spanish": ("¿Cuándo desplegamos a producción?", "¿De quién es el módulo de aduanas?", "¿Qué papel acepta la impresora?"),
-    "chinese": ("什么时候可以部署到生产环境？", "海关模块由谁负责？", "打印机用什么纸？"),
+    "german": (
+        "Wann dürfen wir in Produktion gehen?",
+        "Wem gehört die Zollschnittstelle?",
+        "Welches Papier nimmt der Drucker?",
+    ),
+    "french": (
+        "Quand déployons-nous en production ?",
+        "À qui appartient le module de douane ?",
+        "Quel papier prend l'imprimante ?",
+    ),
+    "spanish": (
+        "¿Cuándo desplegamos a producción?",
+        "¿De quién es el módulo de aduanas?",
+        "¿Qué papel acepta la impresora?",
+    ),
+    "chinese": ("什么时候可以部署到生产环境？", "海关模块由谁负责？", "走廊里的打印机用什么纸？"),
 }
 SMALL_TALK = {
-    "german": ("Wie geht es dir heute?", "Danke, das war super!", "Guten Morgen!", "Ja, genau so machen wir das.", "ok, weiter"),
-    "french": ("Comment ça va aujourd'hui ?", "Merci, c'est parfait !", "Bonjour !", "Oui, c'est bien ça.", "d'accord, continue"),
+    "german": (
+        "Wie geht es dir heute?",
+        "Danke, das war super!",
+        "Guten Morgen!",
+        "Ja, genau so machen wir das.",
+        "ok, weiter",
+    ),
+    "french": (
+        "Comment ça va aujourd'hui ?",
+        "Merci, c'est parfait !",
+        "Bonjour !",
+        "Oui, c'est bien ça.",
+        "d'accord, continue",
+    ),
     "spanish": ("¿Cómo estás hoy?", "¡Gracias, perfecto!", "¡Hola!", "Sí, así está bien.", "vale, sigue"),
     "chinese": ("你好！", "谢谢你！", "今天天气怎么样？", "好的，继续。", "没问题。"),
 }
@@ -56,12 +80,15 @@ def test_a_question_in_its_language_finds_what_was_told_and_small_talk_finds_not
             store.remember(text=text)
         store.warm_up()
         assert [texts(store, message) for message in SMALL_TALK[language]] == [[]] * 5
-        assert [texts(store, question)[:1] for question in ASKED[language]] == [[text] for text in TOLD[language]]
+        assert [texts(store, question)[:1] for question in ASKED[language]] == [
+            [text] for text in TOLD[language]
+        ]
 
 
 def test_the_language_of_a_text_is_that_of_its_small_words() -> None:
-    for language, said in {**TOLD, "english": ("We deploy on Tuesdays only.", "Who owns the customs module?")}.items():
-        assert {language_of(words(text)) for text in said} == {language}
+    found = {language: language_of(words(said[0])) for language, said in TOLD.items()}
+    assert found == {language: language for language in TOLD}
+    assert language_of(words("We deploy on Tuesdays only.")) == "english"
 
 
 @pytest.mark.parametrize("text", ["", "ClickHouse", "2026", "foo bar baz", "サーバー", "Нет"])

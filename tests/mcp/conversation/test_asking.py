@@ -335,8 +335,26 @@ def test_a_ledger_that_is_slow_costs_the_deadline_and_nothing_is_sent(tmp_path: 
         stage.clock.ring()
         reason = "the ledger was not written in time"
         assert await asking == [Result(server="memory", kind="unrecorded", reason=reason)]
+        stage.clock.wind()
+        log.begun.clear()
+        again = await stage.asker.ask(words(message="m2"))
+        assert [(one.kind, one.reason) for one in again] == [
+            ("unrecorded", "the ledger still writes what was to be sent before")
+        ]
+        assert not log.begun.is_set()
         log.free.set()
         assert memory.sent == []
+
+    play(scene)
+
+
+def test_messages_that_are_asked_about_at_once_share_the_ledger(tmp_path: Path) -> None:
+    async def scene() -> None:
+        memory = Scripted("memory", {})
+        stage = Stage(tmp_path, memory)
+        stage.grant(memory)
+        asked = (stage.asker.ask(words(message=f"m{number}")) for number in range(8))
+        assert [one.kind for results in await asyncio.gather(*asked) for one in results] == ["answered"] * 8
 
     play(scene)
 
