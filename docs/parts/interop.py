@@ -29,6 +29,7 @@ HOST_PARTS: dict[str, str] = {
     "hosts/waking": "News wake an idle agent",
     "hosts/lasting": "What outlives a step",
     "hosts/trust": "Words of others",
+    "hosts/tutorial": "The tutorial",
 }
 """The parts with command line agents, which have a page of their own."""
 

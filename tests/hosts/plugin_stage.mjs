@@ -6,7 +6,10 @@ const { TidingsPlugin } = await import(pathToFileURL(process.argv[2]).href)
 const prompts = []
 const client = {
   session: {
-    get: async ({ path }) => ({ data: { id: path.id, parentID: path.id.startsWith("child") ? "s1" : undefined } }),
+    get: async ({ path }) => {
+      if (path.id === "unknown") return { error: "not now" }
+      return { data: { id: path.id, parentID: path.id.startsWith("child") ? "s1" : undefined } }
+    },
     promptAsync: async (sent) => void prompts.push(sent),
   },
 }

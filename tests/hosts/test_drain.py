@@ -148,7 +148,9 @@ def test_an_interrupt_declines_every_call_of_the_batch_until_it_is_told(host: Ho
     play(script)
 
 
-def test_a_codex_batch_ends_when_the_rollout_file_shows_a_result(tmp_path: Path) -> None:
+def test_a_codex_batch_ends_with_the_first_call_behind_its_results_in_the_rollout_file(
+    tmp_path: Path,
+) -> None:
     async def script() -> None:
         desk, rollout = Desk("codex"), tmp_path / "rollout.jsonl"
         line = '{{"type":"response_item","payload":{{"type":"{}","call_id":"{}"}}}}\n'
@@ -158,9 +160,11 @@ def test_a_codex_batch_ends_when_the_rollout_file_shows_a_result(tmp_path: Path)
         await desk.remind("Stop.", mode="interrupt_immediate")
         assert declined(await desk.hook("PreToolUse", tool_use_id="a", **about))
         desk.clock.pass_seconds(60)
-        assert declined(await desk.hook("PreToolUse", tool_use_id="b", **about))
         with rollout.open("a") as file:
             file.write(line.format("function_call_output", "a"))
+        assert declined(await desk.hook("PreToolUse", tool_use_id="b", **about))
+        with rollout.open("a") as file:
+            file.write(line.format("function_call_output", "b") + line.format("function_call", "c"))
         assert not declined(await desk.hook("PreToolUse", tool_use_id="c", **about))
 
     play(script)

@@ -48,8 +48,8 @@ def test_the_same_id_stays_the_same_and_keeps_its_form() -> None:
         "prompt": "Do it on 2026-11-15.",
     }
     assert json.loads(neutral(json.dumps(told))) == {
-        "session_id": "00000000-0000-4000-b000-000000000001",
-        "transcript_path": f"{HOME}/.claude/projects/-workspace/00000000-0000-4000-b000-000000000001.jsonl",
+        "session_id": "00000000-0000-4000-8000-000000000001",
+        "transcript_path": f"{HOME}/.claude/projects/-workspace/00000000-0000-4000-8000-000000000001.jsonl",
         "cwd": WORK,
         "agent_id": "a0000000000000002",
         "part": "prt_00000000000000000000000003",

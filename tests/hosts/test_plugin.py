@@ -180,6 +180,20 @@ def test_a_child_session_gets_what_stands_and_drains_nothing(tmp_path: Path) -> 
     asyncio.run(script())
 
 
+def test_a_session_whose_parent_is_not_known_yet_is_given_nothing(tmp_path: Path) -> None:
+    environ = surroundings(tmp_path)
+
+    async def script() -> None:
+        async with hub_in(environ) as client, staged(tmp_path, environ) as stage:
+            await remind(client, "The review is in.")
+            given, output = prompt("unknown")
+            assert (await stage.play("chat.message", given, output))["output"] == output
+            listed = await client.ask("GET", "/v1/sessions")
+            assert listed.body == {"sessions": []}
+
+    asyncio.run(script())
+
+
 def test_without_a_hub_every_hook_leaves_things_as_they_are(tmp_path: Path) -> None:
     environ = surroundings(tmp_path)
 

@@ -129,9 +129,17 @@ def test_hosts_are_found_by_their_names_only() -> None:
     assert [host_named(name) for name in (*HOSTS, "claude", "")] == [*HOSTS, None, None]
 
 
+def rollout(*items: tuple[str, str]) -> bytes:
+    """The end of a rollout file, with the kind and the call of each item."""
+    line = '{{"type":"response_item","payload":{{"type":"{}","call_id":"{}"}}}}\n'
+    return "".join(line.format(*item) for item in items).encode()
+
+
 def test_a_codex_rollout_shows_that_a_request_followed_a_declined_call() -> None:
-    call = b'{"type":"response_item","payload":{"type":"function_call","call_id":"call_1"}}\n'
-    result = b'{"type":"response_item","payload":{"type":"function_call_output","call_id":"call_1"}}\n'
-    assert not codex.moved_on(call, ["call_1"])
-    assert codex.moved_on(call + result, ["call_1", "call_2"])
-    assert not codex.moved_on(call + result, ["call_2"])
+    batch = (("function_call", "a"), ("function_call", "b"), ("function_call_output", "a"))
+    assert not codex.moved_on(rollout(*batch[:2]), ["a"], ["b"])
+    assert not codex.moved_on(rollout(*batch), ["a"], ["b"])
+    assert not codex.moved_on(rollout(*batch), ["a"], ["c"])
+    later = (*batch, ("function_call_output", "b"), ("custom_tool_call", "c"))
+    assert codex.moved_on(rollout(*later), ["a", "b"], ["c"])
+    assert not codex.moved_on(rollout(*later), ["c"], ["c"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.memory.opening import DEADLINE, NOW
-from tidings.memory import embedding
+from tidings.memory import embedding, kinship
 from tidings.memory.answer import Budget
 from tidings.memory.embedding import WordLlama, available
 from tidings.memory.store import MemoryStore
@@ -145,3 +145,47 @@ def test_a_missing_extra_means_words_alone(tmp_path: Path, monkeypatch: pytest.M
         False,
         False,
     )
+
+
+class Words:
+    """An embedder that knows three words, two of them near to each other, and counts what it is asked."""
+
+    name = "words"
+    known = {"ship": (1.0, 0.0), "deploy": (0.8, 0.6), "crane": (0.0, 1.0)}  # noqa: RUF012 a table of a test
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return numpy.array([[1, 0] for _ in texts], dtype=numpy.float32)
+
+    def embed_words(self, words: Sequence[str]) -> Any:
+        self.asked += words
+        return numpy.array([self.known.get(word, (0.0, 0.0)) for word in words], dtype=numpy.float32)
+
+
+def test_words_that_are_kin_count_though_none_is_the_same(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", embedder=Words(), clock=lambda: NOW) as store:
+        store.remember(text="Deploy crane zebra yak.")
+        (found,) = store.evidence("ship")
+    assert found.matched == ()
+    assert found.kin == pytest.approx((0.8 + 0 + 0) / 3)
+
+
+def test_vectors_of_words_are_kept_within_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinship, "MOST_KEPT", 4)
+    embedder = Words()
+    with MemoryStore(tmp_path / "m.db", embedder=embedder, clock=lambda: NOW) as store:
+        store.remember(text="Deploy the crane.")
+        for _ in range(2):
+            store.evidence("ship")
+        assert sorted(embedder.asked) == ["crane", "deploy", "ship"]
+        store.evidence("zebra yak")
+        assert len(embedder.asked) == 3 + 4
+
+
+def test_an_embedder_that_knows_no_words_counts_those_in_common(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", embedder=Gated(), clock=lambda: NOW) as store:
+        store.remember(text=SAID)
+        (found,) = store.evidence("Which production Tuesdays?")
+    assert found.kin == pytest.approx(2 / 3)

@@ -74,6 +74,36 @@ def test_go_tests_are_found_run_and_told(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+def test_cargo_tests_are_found_run_and_told_through_a_crash_and_code_that_does_not_compile(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / ".gitignore").write_text("target\nCargo.lock\n")
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "shop"\nversion = "0.1.0"\n\n[workspace]\n')
+    (tmp_path / "tests/api_test.rs").write_text("#[test]\nfn answers() { assert_eq!(shop::total(), 3); }\n")
+
+    def code(body: str) -> None:
+        (tmp_path / "src/lib.rs").write_text(f"pub fn total() -> i32 {{ {body} }}\n")
+
+    async def play() -> list[str]:
+        bodies = []
+        code("4")
+        async with following(SuiteWatcher(None, tmp_path)) as watcher:
+            for body in ("std::process::abort()", "3", "nothing", "3"):
+                bodies.append((await watcher.next()).body)
+                code(body)
+            return [*bodies, (await watcher.next()).body]
+
+    told = asyncio.run(play())
+    assert told[0].startswith("tests/api_test.rs: 1 test fails.\n- answers: ")
+    assert told[1].startswith("tests/api_test.rs cannot be run: its process ended early (signal: 6")
+    assert told[2] == "tests/api_test.rs now passes. (answers)"
+    assert told[3].startswith("shop cannot be run: src/lib.rs:1:")
+    assert told[4] == "shop can be run again."
+
+
 def test_a_suite_that_never_ends_is_told_at_its_deadline(tmp_path: Path) -> None:
     async def play() -> str:
         async with following(SuiteWatcher(("sleep", "600"), tmp_path, deadline=0.2)) as watcher:

@@ -7,7 +7,7 @@ reason, which the model sees as a hook's prompt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from tidings.core.reminder import Payload
 from tidings.hosts import dialect
@@ -46,7 +46,18 @@ def answer(happening: Happening, delivery: Delivery) -> Payload:
     return {"decision": "block", "reason": delivery.text} if delivery.text else NEUTRAL
 
 
-def moved_on(rollout: bytes, declined: Iterable[str]) -> bool:
-    """Whether the end of a rollout file holds the result of a declined call: then a request followed."""
-    results = [line for line in rollout.splitlines() if b'"function_call_output"' in line]
-    return any(f'"{call}"'.encode() in line for call in declined for line in results)
+def moved_on(rollout: bytes, declined: Collection[str], calls: Collection[str]) -> bool:
+    """Whether a rollout file has one of `calls` behind the result of a declined one: a request followed.
+
+    The other calls of a declined batch stand before its results, also when their hooks come later.
+    """
+    answered = False
+    for line in rollout.splitlines():
+        if answered and b'_call"' in line and _names(line, calls):
+            return True
+        answered = answered or (b'_call_output"' in line and _names(line, declined))
+    return False
+
+
+def _names(line: bytes, calls: Collection[str]) -> bool:
+    return any(f'"{call}"'.encode() in line for call in calls)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -14,7 +14,7 @@ from tidings.hosts.happening import HOSTS, Delivery, Event, Happening, Host, Odd
 Read: TypeAlias = Callable[[Mapping[str, object]], Happening | Odd]
 Answer: TypeAlias = Callable[[Happening, Delivery], Payload]
 Complete: TypeAlias = Callable[[Payload, Mapping[str, object]], Payload]
-MovedOn: TypeAlias = Callable[[bytes, Iterable[str]], bool]
+MovedOn: TypeAlias = Callable[[bytes, Collection[str], Collection[str]], bool]
 
 
 def _as_it_is(answer: Payload, _: Mapping[str, object]) -> Payload:
@@ -25,7 +25,8 @@ class Tongue(msgspec.Struct, frozen=True):
     """How one host speaks: its events, how a payload is read, how a delivery is said.
 
     `complete` adds to an answer what only the payload has. `moved_on` finds in the end of the host's own
-    file whether a request followed the calls that were declined, where no event tells it.
+    file whether a request lies between the calls that were declined and those of now, where no event
+    tells it.
     """
 
     events: Mapping[str, Event]

@@ -14,7 +14,15 @@ import msgspec
 from tidings.memory.entry import iso
 from tidings.memory.question import Asked, sentences
 from tidings.memory.relevance import RELATIVE, relevance, scale_of
-from tidings.memory.sameness import ECHO, Context, is_akin, is_change, is_variant, shared
+from tidings.memory.sameness import (
+    ECHO,
+    Context,
+    is_akin,
+    is_change,
+    is_question,
+    is_variant,
+    shared,
+)
 from tidings.memory.search import Evidence
 
 MOST_ITEMS = 5
@@ -165,7 +173,7 @@ def _why(evidence: Evidence, asked: Asked) -> str:
 def _is_echo(evidence: Evidence, asked: Asked) -> bool:
     """Whether the memory is about the question itself, asked before; a statement may well confirm it."""
     memory = evidence.row.memory
-    if memory.kind != "turn" and not memory.text.rstrip().endswith("?"):
+    if memory.kind != "turn" and not is_question(memory.text):
         return False
     return shared(evidence.row.terms, asked.said) >= ECHO
 
@@ -189,11 +197,7 @@ def _newest(one: Scored, scored: Sequence[Scored]) -> Scored:
 def _outdates(new: Evidence, old: Evidence) -> bool:
     """Whether `new` says that `old` is no longer so; or says about the same, later, and answers as well."""
     newer, older = new.row.memory, old.row.memory
-    if (
-        _age(new) <= _age(old)
-        or newer.role == "assistant" != older.role
-        or newer.text.rstrip().endswith("?")
-    ):
+    if is_question(newer.text) or _age(new) <= _age(old) or newer.role == "assistant" != older.role:
         return False
     if is_change(newer.text, new.row.terms, old.row.terms):
         return True

@@ -42,8 +42,8 @@ class Embedder(Protocol):
 class WordEmbedder(Embedder, Protocol):
     """An embedder that knows single words at next to no cost: they are compared one by one as well."""
 
-    def embed_word(self, word: str) -> Any:
-        """The unit vector of one word; zeros where there is nothing to go by."""
+    def embed_words(self, words: Sequence[str]) -> Any:
+        """The same for single words."""
         ...
 
 
@@ -82,9 +82,9 @@ class WordLlama:
         lengths = self._numpy.linalg.norm(rows, axis=1, keepdims=True)
         return self._numpy.divide(rows, lengths, out=self._numpy.zeros_like(rows), where=lengths > 0)
 
-    def embed_word(self, word: str) -> Any:
-        """The same for one word."""
-        return self.embed([word])[0]
+    def embed_words(self, words: Sequence[str]) -> Any:
+        """The same for single words."""
+        return self.embed(words)
 
 
 def _home() -> Path | None:

@@ -7,7 +7,6 @@ words are kept. Used with embedders that know words (`WordEmbedder`); called by 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from importlib import import_module
@@ -20,6 +19,8 @@ from tidings.memory.search import KIN
 from tidings.memory.words import content, words
 
 MOST_KEPT = 20_000
+"""How many vectors of words are kept; then all are forgotten and made anew as they come."""
+
 LONGEST = 1_000
 """Characters of a memory whose words are compared."""
 MOST_ASKED = 24
@@ -33,7 +34,7 @@ class Kinship:
         self._numpy = import_module("numpy")
         self._embedder = embedder
         self._lock = Lock()
-        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._kept: dict[str, Any] = {}
 
     def of(self, question: str, rows: Sequence[Row]) -> dict[int, float]:
         """For each memory the mean nearness of its nearest words to any of the question's."""
@@ -47,14 +48,12 @@ class Kinship:
         return {seq: sum(nlargest(KIN, (near[word] for word in own))) / KIN for seq, own in said.items()}
 
     def _vectors(self, said: Iterable[str]) -> Any | None:
+        found = list(said)
         with self._lock:
-            found = [self._vector(word) for word in said]
-        return self._numpy.stack(found) if found else None
-
-    def _vector(self, word: str) -> Any:
-        vector = self._kept.get(word)
-        if vector is None:
-            vector = self._kept[word] = self._embedder.embed_word(word)
-            if len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-        return vector
+            new = [word for word in dict.fromkeys(found) if word not in self._kept]
+            if len(self._kept) + len(new) > MOST_KEPT:
+                self._kept.clear()
+                new = list(dict.fromkeys(found))
+            if new:
+                self._kept.update(zip(new, self._embedder.embed_words(new), strict=True))
+            return self._numpy.stack([self._kept[word] for word in found]) if found else None

@@ -14,6 +14,7 @@ from math import exp, log, log1p
 import msgspec
 
 from tidings.memory.entry import Memory
+from tidings.memory.sameness import is_question
 from tidings.memory.search import Evidence
 
 DAY = 86_400_000
@@ -85,6 +86,6 @@ def leaning(memory: Memory, now: int) -> float:
         total += ASSISTANT
     if memory.pinned:
         total += PINNED
-    if memory.text.rstrip().endswith("?"):
+    if is_question(memory.text):
         total += QUESTION
     return total

@@ -63,6 +63,11 @@ class Context:
         return sum(run in self._runs for run in runs) / len(runs) >= CONTAINED
 
 
+def is_question(text: str) -> bool:
+    """Whether a text asks and does not state: it puts nothing out of force, and seldom answers."""
+    return text.rstrip().endswith(("?", "？"))
+
+
 def shared(one: Collection[str], other: Collection[str]) -> float:
     """How much two sets of stems have in common, 0 to 1."""
     mine, yours = set(one), set(other)

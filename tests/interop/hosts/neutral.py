@@ -62,7 +62,7 @@ def _like(found: str, number: int) -> str:
         kind = found.partition("_")[0]
         return f"{kind}_{number:0{len(found) - len(kind) - 1}d}"
     if "-" in found:
-        return f"00000000-0000-{found[14]}000-{found[19]}000-{number:012d}"
+        return f"00000000-0000-{found[14]}000-8000-{number:012d}"
     return f"a{number:016d}"
 
 

@@ -100,38 +100,41 @@ export const TidingsPlugin = async ({ client, directory }) => {
     if (parents.size > KNOWN_SESSIONS) parents.delete(parents.keys().next().value)
   }
 
+  // The parent of a session, null when it has none, undefined when that cannot be known now.
   async function parentOf(id) {
     if (!parents.has(id)) {
       try {
         const found = await client.session.get({ path: { id } })
-        learn(id, found?.data?.parentID)
+        if (found?.data?.id) learn(id, found.data.parentID)
       } catch {
-        learn(id, null)
+        return undefined
       }
     }
     return parents.get(id)
   }
 
-  // The outermost session, and the child if this is one.
+  // The outermost session, and the child if this is one; null when that cannot be known now.
   async function family(id) {
     let root = id
     for (let depth = 0; depth < 16; depth++) {
       const above = await parentOf(root)
-      if (!above) break
+      if (above === undefined) return null
+      if (above === null) return root === id ? { session_id: root } : { session_id: root, agent_id: id }
       root = above
     }
-    return root === id ? { session_id: root } : { session_id: root, agent_id: id }
+    return null
   }
 
   async function eventOf(name, id, more) {
     const who = await family(id)
-    return { hook_event_name: name, cwd: directory, ...who, ...more }
+    return who && { hook_event_name: name, cwd: directory, ...who, ...more }
   }
 
   async function drain(name, id, more = {}) {
     if (!id) return {}
     const until = Date.now() + SECONDS * 900
     const event = await eventOf(name, id, more)
+    if (!event) return {}
     const result = await ask("hub/drain", { host: HOST, event, untilMs: until }, SECONDS)
     return result?.answer ?? {}
   }
@@ -152,6 +155,7 @@ export const TidingsPlugin = async ({ client, directory }) => {
     try {
       for (;;) {
         const event = await eventOf("session.idle", id, {})
+        if (!event) return
         const asked = { host: HOST, event, waitSeconds: WAIT_SECONDS }
         const told = await ask("hub/wake", asked, WAIT_SECONDS + 10)
         if (told?.over) return
@@ -168,7 +172,7 @@ export const TidingsPlugin = async ({ client, directory }) => {
   async function idle(id) {
     const told = await drain("session.idle", id, { cannot_go_on: RUNS_ONCE })
     if (told.text) return await prompt(id, told.text)
-    if (OPTIONS.wake && !RUNS_ONCE && !(await parentOf(id))) wake(id).catch(() => {})
+    if (OPTIONS.wake && !RUNS_ONCE && (await parentOf(id)) === null) wake(id).catch(() => {})
   }
 
   return {

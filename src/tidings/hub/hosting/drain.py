@@ -231,7 +231,7 @@ def _moved_on(session: Hosted, happening: Happening, since_ms: int) -> bool:
     if look is None or not session.declined or not happening.event.declines:
         return False
     text = None if happening.transcript is None else tail(happening.transcript)
-    return since_ms > HELD_MS if text is None else look(text, session.declined)
+    return since_ms > HELD_MS if text is None else look(text, session.declined, happening.calls)
 
 
 def tail(path: str, most: int = TAIL) -> bytes | None:
