@@ -17,6 +17,7 @@ from tests.hub.running import place_in, running_in
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
 from tidings.hosts.voice import OPENING
+from tidings.hosts.writes import written
 from tidings.hub import agent_sdk
 from tidings.hub.client import ask
 
@@ -127,10 +128,23 @@ def test_the_hub_is_not_told_what_tools_and_people_said() -> None:
         "hook_event_name": "PostToolBatch",
         "cwd": "/workspace",
         "transcript_path": batch["transcript_path"],
-        "tool_calls": [{"tool_use_id": "toolu_1_0"}, {"tool_use_id": "toolu_1_1"}],
+        "tool_calls": [
+            {"tool_use_id": "toolu_1_0", "tool_name": "Bash", "tool_input": {}},
+            {"tool_use_id": "toolu_1_1", "tool_name": "Bash", "tool_input": {}},
+        ],
     }
     assert "prompt" not in agent_sdk.outline(recorded("UserPromptSubmit"))
     assert {"tool_input", "tool_response"} & agent_sdk.outline(recorded("PostToolUse")).keys() == set()
+
+
+def test_the_hub_is_told_where_a_tool_wrote_so_that_its_own_edit_is_no_news() -> None:
+    change = {"file_path": "/workspace/a.py", "old_string": "secret", "new_string": "also secret"}
+    call = {"tool_name": "Edit", "tool_input": change, "tool_use_id": "toolu_1", "tool_response": "done"}
+    told = agent_sdk.outline({**recorded("PostToolBatch"), "tool_calls": [call]})
+    assert told["tool_calls"] == [
+        {"tool_use_id": "toolu_1", "tool_name": "Edit", "tool_input": {"file_path": "/workspace/a.py"}}
+    ]
+    assert written("claude-code", told) == ("/workspace/a.py",)
 
 
 def test_our_callbacks_stand_beside_those_that_are_there(sdk: None) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from asyncio.subprocess import PIPE
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -303,6 +304,32 @@ def test_more_folders_than_can_be_watched_are_an_error_that_names_the_way_out(
     (tmp_path / "a/b/c").mkdir(parents=True)
     with pytest.raises(CallerError, match="has more than 3 folders; watch a part of it, or name in"):
         told(tmp_path)
+
+
+def test_what_git_does_is_one_thing_however_slowly_it_does_it(tmp_path: Path) -> None:
+    lock = tmp_path / ".git/index.lock"
+    lock.parent.mkdir()
+
+    async def play(watcher: Following) -> list[str]:
+        lock.write_text("")
+        for number in range(25):
+            (tmp_path / f"f{number}").write_text("x")
+            await asyncio.to_thread(threading.Event().wait, 0.02 if number % 5 else 0.2)
+        (tmp_path / ".git/HEAD").write_text("ref: refs/heads/other")
+        assert watcher.news.empty()
+        lock.unlink()
+        return [(await watcher.next()).body.splitlines()[0]]
+
+    assert watched(tmp_path, play) == [
+        "25 files changed on disk at once (25 created). The VCS moved to another commit."
+    ]
+
+
+def test_a_lock_that_was_left_behind_holds_nothing_up(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/index.lock").write_text("")
+    os.utime(tmp_path / ".git/index.lock", (1, 1))
+    assert told(tmp_path, lambda: (tmp_path / "a.txt").write_text("x")) == [created("a.txt")]
 
 
 def test_a_repository_that_is_made_later_tells_of_its_checkouts(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tidings.core.reminder import Payload
 from tidings.errors import CallerError
 from tidings.hosts.claude_code import EVENTS
 from tidings.hosts.happening import NEUTRAL, Event
+from tidings.hosts.writes import WRITERS
 from tidings.hub.place import place_of
 from tidings.shell.ids import now_ms
 
@@ -92,13 +93,23 @@ def ask(event: Mapping[str, Any], socket: str | None = None) -> Payload:
 
 
 def outline(event: Mapping[str, Any]) -> Payload:
-    """An event without what tools and people said."""
+    """An event without what tools and people said; of what was written only where."""
     kept: Payload = {name: event[name] for name in KEPT if event.get(name) is not None}
     calls = event.get("tool_calls")
     if isinstance(calls, list):
-        named = [each.get("tool_use_id") for each in calls if isinstance(each, Mapping)]
-        kept["tool_calls"] = [{"tool_use_id": name} for name in named]
+        kept["tool_calls"] = [_call(each) for each in calls if isinstance(each, Mapping)]
     return kept
+
+
+def _call(call: Mapping[str, Any]) -> Payload:
+    arguments = call.get("tool_input")
+    places = WRITERS["claude-code"].get(str(call.get("tool_name")), ())
+    written = {name: arguments.get(name) for name in places} if isinstance(arguments, Mapping) else {}
+    return {
+        "tool_use_id": call.get("tool_use_id"),
+        "tool_name": call.get("tool_name"),
+        "tool_input": written,
+    }
 
 
 def _sdk(module: str) -> Any:

@@ -90,7 +90,6 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: tuple[Row, ...] = ()
     cosines: dict[int, float] = {}
-    kin: dict[int, float] = {}
     crowd: float = 0.0
 
 
@@ -153,7 +152,7 @@ def _evidence(lookup: Lookup, asked: Asked, row: Row, similar: Near) -> Evidence
         back=len(matched) / max(len(own), 1),
         bm25=min(bm25 / best, 1.0),
         ours=asked.ours,
-        kin=similar.kin.get(row.seq, min(len(matched), KIN) / KIN),
+        kin=min(len(matched), KIN) / KIN,
         cosine=similar.cosines.get(row.seq),
         crowd=similar.crowd,
     )

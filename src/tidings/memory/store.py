@@ -24,6 +24,7 @@ from tidings.memory.file import MemoryFile
 from tidings.memory.finder import Finder
 from tidings.memory.purge import Forgotten
 from tidings.memory.question import Asked, ask, recent
+from tidings.memory.relevance import BOTH
 from tidings.memory.sameness import Context
 from tidings.memory.search import Evidence
 from tidings.memory.similarity import Similarity
@@ -130,7 +131,8 @@ class MemoryStore:
         said = recent(history)
         context = Context(said, already_in_context)
         limits = budget or Budget()
-        found = self._finder.find(asked, project, self._clock() if now is None else now, limits)
+        at = self._clock() if now is None else now
+        found = self._finder.find(asked, project, at, limits, BOTH.least)
         repeats = self._finder.repeats(said, found.scopes, limits) if found.similarity else None
         chosen = choose(found.evidence, asked, context, found.now, repeats=repeats)
         items = fit(chosen, limits, asked)
@@ -151,7 +153,8 @@ class MemoryStore:
         if asked is None:
             return Answer(silent="the question has no word to look for")
         limits = budget or Budget()
-        found = self._finder.find(asked, project, self._clock() if now is None else now, limits)
+        at = self._clock() if now is None else now
+        found = self._finder.find(asked, project, at, limits, LEAST_RECALLED)
         chosen = choose(found.evidence, asked, Context(()), found.now, least=LEAST_RECALLED)
         items = fit(chosen, limits, asked)
         silent = "" if items else "nothing is remembered about this"

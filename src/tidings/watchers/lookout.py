@@ -31,6 +31,8 @@ BURST = 500
 """Events that make a burst, which is followed until it pauses."""
 PAUSE_MS = 400
 LONGEST_BURST = 30.0
+LONGEST_CHECKOUT = 10.0
+"""Seconds for which what git does is taken for one thing, however slow it is."""
 MOST_EVENTS = 250_000
 _POLL_MS = 300
 _SEES_BELOW = sys.platform == "darwin"
@@ -72,12 +74,22 @@ class Lookout:
             return None
         raw |= found
         until = time.monotonic() + LONGEST_BURST
-        while BURST < len(raw) < MOST_EVENTS and time.monotonic() < until:
+        while (
+            (len(raw) > BURST or self._checks_out()) and len(raw) < MOST_EVENTS and time.monotonic() < until
+        ):
             more = self._heard(self._notify, PAUSE_MS)
-            if not more:
+            if not more and not self._checks_out():
                 break
-            raw |= more
+            raw |= more or set()
         return raw
+
+    def _checks_out(self) -> bool:
+        """Whether git is writing files right now; a lock that stands for long was left behind or waits."""
+        try:
+            begun = (self._root / ".git" / "index.lock").stat().st_mtime
+        except OSError:
+            return False
+        return not self._stop.is_set() and abs(time.time() - begun) < LONGEST_CHECKOUT
 
     def close(self) -> None:
         """Look at nothing any more."""

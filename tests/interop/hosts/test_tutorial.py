@@ -70,6 +70,7 @@ def test_the_tutorial_ends_with_the_line_in_the_request(stage: Stage) -> None:
     (place,) = places(last, GREEN)
     assert place.role == stage.cli.after_tools
     assert extends(last, third)
+    assert places(last, "greeting.py changed on disk") == []
     found, section = TEXT.findall(PAGE.read_text())
     assert section.strip() in place.text
     assert [text for line, text in printed.items() if line.startswith("grep ")] == [found]
