@@ -25,10 +25,11 @@ def page(hub: HubProcess, visitor: Visitor) -> Any:
 
 
 def active(page: Any) -> Any:
-    """The entry that the list with the focus has marked."""
-    return page.locator(
-        f"[id='{page.evaluate('() => document.activeElement.getAttribute(`aria-activedescendant`)')}']"
+    """The entry that the list with the focus has marked, as soon as it has."""
+    marked = page.wait_for_function(
+        "() => document.activeElement && document.activeElement.getAttribute('aria-activedescendant')"
     )
+    return page.locator(f"[id='{marked.json_value()}']")
 
 
 def test_a_whole_visit_by_keyboard_alone(page: Any, visitor: Visitor) -> None:

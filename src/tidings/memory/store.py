@@ -14,7 +14,7 @@ from typing import Literal, Self, TypeAlias
 
 import msgspec
 
-from tidings.memory import eviction, purge, reading, succession
+from tidings.memory import eviction, purge, reading, relevance, succession
 from tidings.memory.answer import Answer, Budget, choose, fit
 from tidings.memory.embedding import Embedder, WordLlama, available
 from tidings.memory.entry import EVERYWHERE, FIELDS, Memory, build_memory
@@ -24,7 +24,6 @@ from tidings.memory.file import MemoryFile
 from tidings.memory.finder import Finder
 from tidings.memory.purge import Forgotten
 from tidings.memory.question import Asked, ask, recent
-from tidings.memory.relevance import BOTH
 from tidings.memory.sameness import Context
 from tidings.memory.search import Evidence
 from tidings.memory.similarity import Similarity
@@ -132,7 +131,7 @@ class MemoryStore:
         context = Context(said, already_in_context)
         limits = budget or Budget()
         at = self._clock() if now is None else now
-        found = self._finder.find(asked, project, at, limits, BOTH.least)
+        found = self._finder.find(asked, project, at, limits, relevance.BOTH.least)
         repeats = self._finder.repeats(said, found.scopes, limits) if found.similarity else None
         chosen = choose(found.evidence, asked, context, found.now, repeats=repeats)
         items = fit(chosen, limits, asked)

@@ -74,9 +74,9 @@ class Lookout:
             return None
         raw |= found
         until = time.monotonic() + LONGEST_BURST
-        while (
-            (len(raw) > BURST or self._checks_out()) and len(raw) < MOST_EVENTS and time.monotonic() < until
-        ):
+        while len(raw) < MOST_EVENTS and time.monotonic() < until:
+            if len(raw) <= BURST and not self._checks_out():
+                break
             more = self._heard(self._notify, PAUSE_MS)
             if not more and not self._checks_out():
                 break
