@@ -8,12 +8,16 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.mcp.conversation.asked import play
+from tests.mcp.conversation.server import memory
 from tests.mcp.conversation.test_abuse import QUICK, fake
 from tidings.agent.loop import agent_loop
 from tidings.agent.registry import Registry
@@ -22,7 +26,8 @@ from tidings.agent.tools.approval import Gate
 from tidings.agent.tools.function import as_tool
 from tidings.agent.tools.rules import Rule
 from tidings.log.memory import MemoryLog
-from tidings.mcp.config import Server
+from tidings.mcp import reminders_of, serving
+from tidings.mcp.config import Era, Server
 from tidings.mcp.conversation.consent import Grant, target_of
 from tidings.mcp.conversation.errand import Settings
 from tidings.mcp.conversation.hosted import peers_of
@@ -169,6 +174,79 @@ def test_a_secret_in_a_message_or_before_it_is_not_among_the_bytes(
         read = talk.read("memory")
         assert read.count(b"deploy with [redacted token]") >= 2
         assert [secret in read for secret in (b"ghp_", b"hunter2")] == [False, False]
+
+    play(scene)
+
+
+class Relay:
+    """Stands between a client and an HTTP server and writes down every byte on its way to the server."""
+
+    def __init__(self, url: str) -> None:
+        self._server = urlsplit(url)
+        self.heard = bytearray()
+
+    async def passed(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        out, into = await asyncio.open_connection(self._server.hostname, self._server.port)
+        there = asyncio.create_task(self._pump(reader, into, self.heard))
+        back = asyncio.create_task(self._pump(out, writer, bytearray()))
+        await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (there, back):
+            task.cancel()
+        for end in (into, writer):
+            end.close()
+
+    async def _pump(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, heard: bytearray
+    ) -> None:
+        with suppress(OSError):
+            while data := await source.read(65_536):
+                heard += data
+                sink.write(data)
+                await sink.drain()
+
+
+@asynccontextmanager
+async def relayed(url: str) -> AsyncIterator[tuple[str, Relay]]:
+    relay = Relay(url)
+    listening = await asyncio.start_server(relay.passed, "127.0.0.1", 0)
+    try:
+        port = listening.sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}{urlsplit(url).path}", relay
+    finally:
+        listening.close()
+
+
+@pytest.mark.parametrize(
+    ("form", "era", "counts"),
+    [
+        ("proper", "legacy", [0, 1, 0, 0]),
+        ("proper", "modern", [0, 1, 0, 0]),
+        ("literal", "legacy", [0, 1, 0, 0]),
+        ("literal", "modern", [0, 0, 0, 0]),
+    ],
+)
+def test_over_http_too_only_the_message_leaves_and_only_with_consent(
+    tmp_path: Path, form: str, era: Era, counts: list[int]
+) -> None:
+    async def scene() -> None:
+        talk = Talk(tmp_path)
+        running = memory(form, tmp_path / "seen")
+        async with serving(running, deadline=2) as url, relayed(url) as (place, relay):
+            server = Server(name="memory", url=place, era=era)
+            async with talk.serving(server) as servers:
+                assert servers["memory"].state == "connected"
+                reminders = reminders_of(running)
+                assert reminders is not None
+                while era == "legacy" and not reminders.delivery._listening:  # noqa: ASYNC110 bounded by play
+                    await asyncio.sleep(0)
+                talk.talk.join(talk.registry, peers_of(servers))
+                await talk.run("asked-without", "answered-without")
+                talk.grant(server, "message")
+                await talk.run("asked-granted", "answered-granted")
+                talk.consents.revoke("memory")
+                await talk.run("asked-after", "answered-after")
+        words = (b"asked-without", b"asked-granted", b"asked-after", b"answered-")
+        assert [relay.heard.count(word) for word in words] == counts
 
     play(scene)
 
