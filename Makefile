@@ -1,5 +1,6 @@
 # Two commands for a newcomer: `make run` and `make test`. `make help` lists the rest.
-# Everything is installed into .venv from pyproject.toml; nothing outside this folder is touched.
+# Everything is installed into .venv from pyproject.toml. Outside this folder only `make test` installs something:
+# Debian's chromium for the tests of the panel, if it is missing and you are root on a system with apt-get.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -7,7 +8,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types bench golden interop conformance docs clean gen-protocol-artifacts
+.PHONY: help run test check lint types bench golden interop conformance docs clean gen-protocol-artifacts browser panel-picture
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -18,11 +19,21 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-run: $(READY) ## set up and play the demo: a reminder's life, on three routes, with its records
-	@$(BIN)/tidings demo
+run: $(READY) ## set up and start the hub with its demo: a workspace, its watchers, an agent that hears (Ctrl-C ends it)
+	@$(BIN)/tidings up --demo
 
-test: $(READY) ## set up and run every test
+test: $(READY) browser ## set up and run every test
 	$(BIN)/python -m pytest
+
+browser: # the tests of the panel need one; without it they are skipped
+	@command -v chromium >/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	    && echo "installing chromium for the tests of the panel" \
+	    && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+	  || echo "NO BROWSER: chromium is missing, so the tests of the panel will be SKIPPED; apt-get install chromium"
+
+panel-picture: $(READY) browser ## write the screenshot of the panel that the docs show
+	PANEL_PICTURE=1 $(BIN)/python -m pytest tests/panel/test_looks.py -k picture
 
 check: $(READY) lint types ## linters, strict types and the architecture test
 	$(BIN)/python -m pytest tests/test_architecture.py
@@ -51,4 +62,4 @@ gen-protocol-artifacts: $(READY) ## write spec/protocol-artifacts from the code:
 	$(BIN)/python -m spec.generate --write
 
 clean: ## remove everything that make created
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .interop benchmarks/results
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .interop artefacts benchmarks/results

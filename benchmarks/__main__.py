@@ -29,6 +29,8 @@ NAMES = (
     "watch",
     "memory",
     "conversation",
+    "hub",
+    "hosts",
     "import",
 )
 RESULTS = Path(__file__).parent / "results" / "latest.json"

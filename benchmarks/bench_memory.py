@@ -20,6 +20,7 @@ import msgspec
 from benchmarks import memory_quality
 from benchmarks.bench_recall import draw
 from benchmarks.measure import Measurement, cpu, measurement
+from benchmarks.starting import TIDINGS, starts
 from tidings.memory.embedding import available
 from tidings.memory.store import EmbedderChoice, MemoryStore
 from tidings.memory.transfer import import_lines
@@ -75,6 +76,14 @@ def _remember_one(store: MemoryStore, count: int, name: str) -> Measurement:
     return measurement(f"remember one, CPU, {name}", taken, unit="ms")
 
 
+def _starts(rounds: int, folder: Path) -> list[Measurement]:
+    """The server, with a memory that has something in it; with similarity it also loads the embedding."""
+    with MemoryStore(folder / "start.db") as store:
+        fill(store, 100)
+    command = [*TIDINGS, "memory", "serve", "--file", str(folder / "start.db")]
+    return starts({"memory serve": command}, rounds, {"memory serve": "<= 2.5"})
+
+
 def run(quick: bool) -> list[Measurement]:
     """All measurements; `quick` uses a small store and few questions."""
     sizes = (2_000,) if quick else (10_000, 100_000)
@@ -87,7 +96,8 @@ def run(quick: bool) -> list[Measurement]:
             for embedder in embedders
             for one in _at(size, count, Path(folder), embedder)
         ]
-    return speed + memory_quality.run()
+        started = _starts(1 if quick else 7, Path(folder))
+    return speed + started + memory_quality.run()
 
 
 if __name__ == "__main__":

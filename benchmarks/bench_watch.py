@@ -1,7 +1,7 @@
 """Watchers: how long news takes from the disk to the mailbox, what a burst costs, how servers start.
 
-Latency is measured turn by turn with plain watchfiles, so that only what is ours counts. Start-up is CPU
-of real processes that answer `initialize` and end with their client, against bare interpreters.
+Latency is measured turn by turn with plain watchfiles, so that only what is ours counts. Start-up is that
+of real processes (`starting.py`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 
 import tidings as td
 from benchmarks.measure import Measurement, cpu, measurement
+from benchmarks.starting import BARE, TIDINGS, spent, starts
 from tidings.watchers.changes import Batch, FileChange, Known, Seen, classify
 from tidings.watchers.files import FileWatcher
 from tidings.watchers.filing import tell
 from tidings.watchers.joining import watching
 
 DEADLINE = 120
-START = [sys.executable, "-c", "from tidings.cli.start import run; run()", "watch"]
 SERVERS: dict[str, list[str]] = {
     "files": ["files"],
     "command": ["command", "--", "true"],
@@ -33,16 +33,6 @@ SERVERS: dict[str, list[str]] = {
 }
 WATCHERS = ("FileWatcher", "CommandWatcher", "SuiteWatcher", "WebhookWatcher")
 """The watcher of each of them."""
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "bench", "version": "1"},
-    },
-}
 
 
 async def _ours(root: Path, changes: int) -> list[float]:
@@ -118,62 +108,58 @@ def _burst(files: int) -> Measurement:
     return measurement("a burst, over making one value per file", ratio, target="<= 20", detail=detail)
 
 
-def _cpu_of(command: list[str], given: str = "") -> float:
-    before = os.times()
-    subprocess.run(
-        command,
-        input=given.encode(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "BENCH_SECRET": "a-long-secret"},
-        cwd=tempfile.gettempdir() if "files" not in command else None,
-        check=True,
-        timeout=DEADLINE,
-    )
-    after = os.times()
-    return (after.children_user - before.children_user) + (after.children_system - before.children_system)
+def _imports(rounds: int) -> list[Measurement]:
+    """What we import for each watcher, without the SDK, over a bare interpreter."""
+    parts = "import tidings.cli.watch.serving as _, tidings.watchers as w; w.{name}; import asyncio"
+    alone = [[sys.executable, "-c", parts.format(name=name)] for name in WATCHERS]
+    rows = [[spent(command)[0] for command in (BARE, *alone)] for _ in range(rounds)]
+    empty, *own = (statistics.median(column) for column in zip(*rows, strict=True))
+    return [
+        measurement(
+            f"watch {name}: our imports, over import asyncio",
+            cpu / empty,
+            target="<= 3",
+            detail=f"{cpu * 1e3:.0f} ms CPU without the MCP SDK; import asyncio {empty * 1e3:.0f} ms",
+        )
+        for name, cpu in zip(SERVERS, own, strict=True)
+    ]
 
 
 def _starts(rounds: int) -> list[Measurement]:
-    hello = json.dumps(HELLO) + "\n"
-    parts = "import tidings.cli.watch.serving as _, tidings.watchers as w; w.{name}; import asyncio"
-    alone = [[sys.executable, "-c", parts.format(name=name)] for name in WATCHERS]
-    bare = [sys.executable, "-c", "import asyncio"]
-    sdk = [sys.executable, "-c", "import asyncio, mcp.server.lowlevel, mcp.server.stdio"]
-    found: list[Measurement] = []
     with tempfile.TemporaryDirectory() as folder:
-        commands = {name: [*START, words[0], *_rooted(words, folder)] for name, words in SERVERS.items()}
-        rows = [
-            [
-                _cpu_of(bare),
-                _cpu_of(sdk),
-                *(_cpu_of(command) for command in alone),
-                *(_cpu_of(command, hello) for command in commands.values()),
-            ]
-            for _ in range(rounds)
-        ]
-    empty, base, *others = (statistics.median(column) for column in zip(*rows, strict=True))
-    own, servers = others[: len(alone)], others[len(alone) :]
-    for name, spent in zip(commands, own, strict=True):
-        detail = f"{spent * 1e3:.0f} ms CPU without the MCP SDK; import asyncio {empty * 1e3:.0f} ms"
-        found.append(
-            measurement(
-                f"watch {name}: our imports, over import asyncio",
-                spent / empty,
-                target="<= 3",
-                detail=detail,
-            )
-        )
-    for name, spent in zip(commands, servers, strict=True):
-        detail = (
-            f"{spent * 1e3:.0f} ms CPU, {spent / empty:.1f} x import asyncio; SDK alone {base * 1e3:.0f} ms"
-        )
-        found.append(
-            measurement(
-                f"watch {name}: start, over the MCP SDK", spent / base, target="<= 1.6", detail=detail
-            )
-        )
-    return found
+        commands = {
+            f"watch {name}": [*TIDINGS, "watch", words[0], *_rooted(words, folder)]
+            for name, words in SERVERS.items()
+        }
+        return starts(commands, rounds)
+
+
+def _resident(files: int) -> Measurement:
+    """What a file watcher holds while everything it watches changes."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [*TIDINGS, "watch", "files", "--json", "--root", folder]
+        paths = [Path(folder) / f"d{number % 100}" / f"f{number}" for number in range(files)]
+        for path in paths:
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
+            process.stderr.readline()  # it says when it misses nothing any more
+            idle = _megabytes(process.pid, "VmRSS")
+            for path in paths:
+                os.utime(path, (1, 1))
+            told = json.loads(process.stdout.readline())["body"].splitlines()[0]
+            peak = _megabytes(process.pid, "VmHWM")
+            process.kill()
+    detail = f"{idle:.0f} MB while nothing happens; {told}"
+    return measurement(
+        f"watch files: most memory, {files:,} files", peak, unit="MB", target="<= 150", detail=detail
+    )
+
+
+def _megabytes(pid: int, key: str) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
 
 
 def _rooted(words: list[str], folder: str) -> list[str]:
@@ -182,5 +168,13 @@ def _rooted(words: list[str], folder: str) -> list[str]:
 
 
 def run(quick: bool) -> list[Measurement]:
-    """Latency, a burst, and the start of each server."""
-    return [*_latency(5 if quick else 100), _burst(5_000 if quick else 50_000), *_starts(1 if quick else 7)]
+    """Latency, a burst, what is held meanwhile, and the start of each server."""
+    rounds = 1 if quick else 7
+    held = [_resident(2_000 if quick else 50_000)] if Path("/proc/self/status").exists() else []
+    return [
+        *_latency(5 if quick else 100),
+        _burst(5_000 if quick else 50_000),
+        *held,
+        *_imports(rounds),
+        *_starts(rounds),
+    ]

@@ -19,14 +19,14 @@ LAYERS = [
     {"agent"},
     {"diagnostics"},
     {"bridge"},
-    {"acp", "mcp", "memory", "watchers"},
+    {"acp", "hosts", "mcp", "memory", "watchers"},
     {"hub"},
     {"cli"},
     {"testing"},
 ]
 """Each layer may import the ones above it; packages beside each other never do."""
 
-PURE = ("core", "rendering")
+PURE = ("core", "rendering", "hosts")
 IMPURE_MODULES = {
     "asyncio", "contextvars", "datetime", "logging", "os", "random", "secrets", "socket", "sqlite3",
     "subprocess", "sys", "time", "uuid",

@@ -10,12 +10,18 @@ from typing import Any
 import typer
 
 from docs.parts.markdown import code, fenced, table
+from tidings.cli.codes import CODES
 from tidings.cli.main import app
 
 
 def cli() -> str:
     """Every command with its arguments, options and examples."""
     return "\n\n".join(_command(path, command) for path, command in commands())
+
+
+def exit_codes() -> str:
+    """Every exit code, what it means, and when it is given."""
+    return table(("code", "meaning", "when"), [(code, *words) for code, words in CODES.items()])
 
 
 def commands() -> Iterator[tuple[str, Any]]:

@@ -27,7 +27,9 @@ REASONS: dict[str, str] = {
     "hub": "the local hub: its HTTP API and live feed",
     "recall": "a quicker index for namespaces of more than 10,000 facts",
     "memory": "similarity in `tidings memory`, offline",
-    "all": "all of these",
+    "claude": "`tidings.hub.agent_sdk`: programs on the Claude Agent SDK hear from the hub. It brings "
+    "Claude Code itself, 160 MB, and so is not part of `all`",
+    "all": "all of the above but `claude`",
 }
 
 

@@ -1,10 +1,13 @@
-"""What the last `make interop` gave, from `tests/interop/results.json`: for interop.md."""
+"""What the last `make interop` gave, from `tests/interop/results.json`, for the two pages of results."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import msgspec
 
 from docs.parts.markdown import table
+from tests.interop.hosts.clis import CLIS
 from tests.interop.results import RESULTS, Results, Row
 
 PARTS: dict[str, str] = {
@@ -18,6 +21,17 @@ PARTS: dict[str, str] = {
     "mcp_servers": "MCP servers of others behind our host, `tidings.mcp.Servers`",
 }
 """The parts of the run, in the order in which they are told."""
+
+HOSTS = "hosts/"
+HOST_PARTS: dict[str, str] = {
+    "hosts/delivery": "News reach the model",
+    "hosts/steering": "News change what the agent does",
+    "hosts/waking": "News wake an idle agent",
+    "hosts/lasting": "What outlives a step",
+    "hosts/trust": "Words of others",
+    "hosts/tutorial": "The tutorial",
+}
+"""The parts with command line agents, which have a page of their own."""
 
 WORDS = {"passed": "yes", "failed": "**no**", "skipped": "not run"}
 
@@ -37,13 +51,33 @@ def interop_versions(results: Results | None = None) -> str:
 
 def interop_results(results: Results | None = None) -> str:
     """A table for each part: behaviour by peer; below it what was not run, and why."""
-    rows = (results or last_run()).rows
-    parts = [*PARTS, *sorted({row.part for row in rows} - PARTS.keys())]
-    return "\n\n".join(_part(name, [row for row in rows if row.part == name]) for name in parts)
+    rows = [row for row in (results or last_run()).rows if not row.part.startswith(HOSTS)]
+    return _tables(PARTS, rows)
+
+
+def hosts_results(results: Results | None = None) -> str:
+    """The same, of the parts with command line agents."""
+    rows = [row for row in (results or last_run()).rows if row.part.startswith(HOSTS)]
+    return _tables(HOST_PARTS, rows)
+
+
+def hosts_versions(results: Results | None = None) -> str:
+    """The package and the version of each command line agent."""
+    packages = {each.name: each for each in (results or last_run()).packages}
+    agents = [(name, packages[cli.package]) for name, cli in CLIS.items() if cli.package in packages]
+    rows = [(name, f"`{each.name}`", each.version, each.problem or "installed") for name, each in agents]
+    return table(("agent", "package", "version", ""), rows)
+
+
+def _tables(titles: Mapping[str, str], rows: list[Row]) -> str:
+    parts = [*titles, *sorted({row.part for row in rows} - titles.keys())]
+    return "\n\n".join(
+        _part(titles.get(name, name), [row for row in rows if row.part == name]) for name in parts
+    )
 
 
 def _part(name: str, rows: list[Row]) -> str:
-    title = f"### {PARTS.get(name, name)}"
+    title = f"### {name}"
     if not rows:
         return f"{title}\n\nNot run."
     peers = list(dict.fromkeys(row.peer for row in rows))

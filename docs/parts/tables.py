@@ -26,7 +26,10 @@ WHEN: dict[str, str] = {
 }
 
 CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
-    "transcript.snapshot": (("transcript",), "`checkpoint` or `compact`: the whole transcript"),
+    "transcript.snapshot": (
+        ("transcript",),
+        "`checkpoint` or `compact`: the whole transcript; `session.checkpoint` adds `session`, the rest",
+    ),
     "transcript.message": (("message",), "`append_message`"),
     "transcript.injected": (("event",), "`inject_reminder` or `receive_handoff`: the whole event"),
     "transcript.audited": (("event",), "the loop let an `audit_only` reminder in: the whole event"),

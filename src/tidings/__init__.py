@@ -9,9 +9,10 @@ loaded when first used, so that importing Tidings costs little more than importi
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from tidings.version import __version__
+
+TYPE_CHECKING = False  # as in `typing`, which costs more than all the rest of a small command's start
 
 if TYPE_CHECKING:
     from tidings.agent.audit import audit_log as audit_log

@@ -143,7 +143,7 @@ def test_topics_lists_each_with_its_last_record(path: Path) -> None:
 def test_verify_counts_what_is_intact(path: Path) -> None:
     assert tidings_log("verify", path) == (0, "ok: 2 topics, 4 records, 4 batches\n", "")
     _, out, _ = tidings_log("verify", path, "--json")
-    assert json.loads(out) == {"ok": True, "topics": 2, "records": 4, "batches": 4}
+    assert json.loads(out) == {"ok": True, "topics": 2, "records": 4, "batches": 4, "checkpoints": []}
 
 
 def test_verify_names_the_damaged_place_with_exit_code_1(path: Path) -> None:

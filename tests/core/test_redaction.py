@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.core.redaction import known_secrets, redact
+from tidings.core.redaction import beginning, known_secrets, redact
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -18,6 +18,7 @@ def drawn(length: int, alphabet: str = LETTERS, seed: int = 7) -> str:
     return "".join(random.Random(seed).choices(alphabet, k=length))
 
 
+HEX = "0123456789abcdef"
 GITHUB = "ghp_" + drawn(36)
 KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join([drawn(64)] * 4) + "\n-----END RSA PRIVATE KEY-----"
 
@@ -64,6 +65,7 @@ HITS = {
     "an upper-case assignment": ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted value]"),
     "an exported assignment": ("export API_KEY='abc def'", "export API_KEY='[redacted value]'"),
     "a quoted value in code": ('password = "hunter2"', 'password = "[redacted value]"'),
+    "a short assignment in a sentence": ("try password=hunter2 here", "try password=[redacted value] here"),
     "a JSON field": ('{"client_secret": "abc"}', '{"client_secret": "[redacted value]"}'),
     "a YAML line": ("api_key: a1b2c3d4e5", "api_key: [redacted value]"),
     "an option": ("curl --api-key s3cr3tvalue x", "curl --api-key [redacted option] x"),
@@ -71,6 +73,35 @@ HITS = {
         f"using {drawn(44, seed=3)} now",
         "using [redacted random value] now",
     ),
+    "an age key": (
+        "AGE-SECRET-KEY-1" + drawn(58, string.ascii_uppercase + "0123456789"),
+        "[redacted token]",
+    ),
+    "a Databricks token": (f"dapi{drawn(32, HEX)}", "[redacted token]"),
+    "a Mailgun key": (f"key-{drawn(32, HEX)}", "[redacted token]"),
+    "a Shopify token": (f"shpat_{drawn(32, HEX)}", "[redacted token]"),
+    "a Supabase token": (f"sbp_{drawn(40, HEX)}", "[redacted token]"),
+    "a RubyGems key": (f"rubygems_{drawn(48, HEX)}", "[redacted token]"),
+    "a Pulumi token": (f"pul-{drawn(40, HEX)}", "[redacted token]"),
+    "a Square token": (f"sq0atp-{drawn(22)}", "[redacted token]"),
+    "a Vault token": (f"hvs.{drawn(90)}", "[redacted token]"),
+    "a Doppler token": (f"dp.pt.{drawn(43)}", "[redacted token]"),
+    "an Azure client secret": (f"{drawn(3)}8Q~{drawn(34)}", "[redacted token]"),
+    "a Terraform token": (f"{drawn(14)}.atlasv1.{drawn(67)}", "[redacted token]"),
+    "a Discord token": (f"M{drawn(25)}.{drawn(6)}.{drawn(38)}", "[redacted token]"),
+    "a Discord web hook": (
+        f"https://discord.com/api/webhooks/12345/{drawn(68)}",
+        "https://discord.com/api/webhooks/[redacted url]",
+    ),
+    "a Teams web hook": ("https://x.webhook.office.com/webhookb2/a-b@c-d/In/e", "webhookb2/[redacted url]"),
+    "a password for curl": (
+        "curl -s -u ada:s3cret https://h",
+        "curl -s -u ada:[redacted password] https://h",
+    ),
+    "a password for mysql": ("mysql -uroot -ps3cret shop", "mysql -uroot -p[redacted password] shop"),
+    "a line of .netrc": ("machine h login ada password s3cret9", "login ada password [redacted password]"),
+    "a variable that ends in pass": ("export DB_PASS=hunter22", "export DB_PASS=[redacted value]"),
+    "a password in German": ("Passwort: geheim123", "Passwort: [redacted value]"),
     "a Slack web hook": ("https://hooks.slack.com/services/T000/B000/abcdefgh", "services/[redacted url]"),
 }
 
@@ -111,6 +142,10 @@ HARMLESS = (
     "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7x1Y2z3A4b5C6d7E8f9 me@host",
     "target/debug/deps/shop-0123456789abcdef",
     "basic authorization is not supported",
+    "mysql -p --host db shop",
+    "curl -u https://example.com",
+    "key-value pairs and bypass_cache=true",
+    "FAIL pass_count: 12",
     "The authorization of this call was refused",
 )
 
@@ -121,9 +156,31 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
+def test_a_path_with_a_hash_in_it_is_a_path(seed: int) -> None:
+    text = f"Running unittests src/lib.rs (target/debug/deps/shop-{drawn(16, '0123456789abcdef', seed)})"
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_values_with_slashes_in_them_are_found_too(seed: int) -> None:
+    value = drawn(64, LETTERS + "+/", seed)
+    assert value not in redact(f"value {value}\n")
+
+
+@pytest.mark.parametrize("seed", range(40))
 def test_values_drawn_by_lot_are_found_whatever_their_letters(seed: int) -> None:
     value = drawn(43, seed=seed)
     assert value not in redact(f"value {value}\n")
+
+
+@pytest.mark.parametrize("gap", ["\n", " ", "x"])
+def test_the_beginning_of_a_text_ends_before_what_the_cut_goes_through(gap: str) -> None:
+    text = "a" * 5_000 + gap + GITHUB + " more" * 9
+    for longest in range(5_001, 5_001 + len(GITHUB)):
+        found = beginning(text, longest)
+        assert text.startswith(found)
+        assert "ghp" not in found
+    assert beginning(text, len(text)) == text
 
 
 def test_known_values_are_found_literally_in_any_place() -> None:

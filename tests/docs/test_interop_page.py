@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from docs.parts.interop import interop_results, interop_versions
+from docs.parts.interop import hosts_results, hosts_versions, interop_results, interop_versions
 from tests.interop.install import Package
 from tests.interop.results import Results, Row
 
@@ -14,6 +14,7 @@ RESULTS = Results(
         Row(part="host", peer="a", behaviour="works", outcome="passed"),
         Row(part="host", peer="b", behaviour="works", outcome="skipped", note="b is not installed"),
         Row(part="host", peer="a", behaviour="works well", outcome="failed"),
+        Row(part="hosts/delivery", peer="codex", behaviour="hears", outcome="passed"),
     ],
 )
 
@@ -41,3 +42,21 @@ def test_each_behaviour_has_a_row_each_peer_a_column_and_each_gap_its_reason() -
 
 def test_a_part_that_was_not_run_at_all_says_so() -> None:
     assert interop_results(RESULTS).startswith("### The real agents without us\n\nNot run.")
+
+
+def test_command_line_agents_have_tables_of_their_own() -> None:
+    assert hosts_results(RESULTS).split("### ")[1].splitlines() == [
+        "News reach the model",
+        "",
+        "| behaviour | codex |",
+        "| --- | --- |",
+        "| hears | yes |",
+        "",
+    ]
+    assert "hears" not in interop_results(RESULTS)
+
+
+def test_the_version_of_each_command_line_agent_is_named() -> None:
+    packages = [Package(name="@openai/codex", version="1.0"), Package(name="b", version="2.0")]
+    results = Results(system="", python="", packages=packages, rows=[])
+    assert hosts_versions(results).splitlines()[2:] == ["| codex | `@openai/codex` | 1.0 | installed |"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from tidings.core.reminder import Payload
 from tidings.hub import shapes
+from tidings.hub.consents import Consents
 from tidings.hub.rows import read_as
 from tidings.hub.service import Hub
 from tidings.hub.store import Store, open_store
@@ -27,12 +29,16 @@ class Clock:
         self.now += int(seconds * 1000)
 
 
+NOBODY = Consents(Path(tempfile.mkdtemp(prefix="tidings-")))
+"""Consents of nobody: tests leave the user's alone."""
+
+
 def memory_hub(clock: Clock) -> Hub:
-    return Hub(Store(open_log("memory:")), clock=clock)
+    return Hub(Store(open_log("memory:")), clock=clock, consents=NOBODY)
 
 
 def file_hub(path: Path, clock: Clock) -> Hub:
-    return Hub(open_store(path), clock=clock)
+    return Hub(open_store(path), clock=clock, consents=NOBODY)
 
 
 async def register(hub: Hub, name: str, **more: object) -> shapes.RegisterAnswer:

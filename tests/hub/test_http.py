@@ -155,7 +155,11 @@ def test_the_document_describes_every_operation_and_its_schemas_hold(tmp_path: P
         assert isinstance(document, dict)
         served = {(each.path, each.verb.lower()) for each in OPERATIONS}
         written = {(path, verb) for path, verbs in document["paths"].items() for verb in verbs}
-        assert written == served | {("/v1/records", "get"), ("/v1/health", "get")}
+        beside = {
+            ("/v1/records", "get"), ("/v1/health", "get"), ("/v1/login", "post"), ("/v1/logout", "post"),
+            ("/v1/hosts/{host}/hook", "post"),
+        }  # fmt: skip
+        assert written == served | beside
 
         def check(name: str, value: object) -> None:
             schema = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}

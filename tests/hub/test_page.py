@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tidings.hub import board, envelope, feed
+from tidings.hub import board, envelope, feed, retention
 from tidings.hub.openapi import STATUSES
 from tidings.hub.operations import OPERATIONS, Operation
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "hub.md").read_text()
 KINDS = (
     board.REGISTERED, board.LEFT, envelope.ACCEPTED, envelope.ADDRESSED, envelope.LEASED, envelope.RETURNED,
-    envelope.ACKNOWLEDGED, envelope.EXPIRED, envelope.REVOKED, feed.DROPPED,
+    envelope.ACKNOWLEDGED, envelope.EXPIRED, envelope.REVOKED, feed.DROPPED, retention.PURGED,
 )  # fmt: skip
 
 

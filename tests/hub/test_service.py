@@ -174,7 +174,7 @@ def test_a_silent_session_is_forgotten_and_what_it_held_waits_for_its_return() -
         name = await remind(hub, "hello", ALL)
         assert await lease(hub, "s") == [name]
         clock.pass_seconds(service.HEARTBEAT_SECONDS)
-        assert hub.sessions().sessions == []
+        assert hub.sessions(shapes.Sessions()).sessions == []
         with pytest.raises(UnknownSessionError):
             hub.heartbeat(shapes.Who(session_id="s"))
         assert (await register(hub, "s")).waiting == 1
@@ -207,13 +207,14 @@ def test_a_heartbeat_keeps_a_session_and_unregistering_gives_back_what_it_held()
         clock.pass_seconds(40)
         assert hub.heartbeat(shapes.Who(session_id="s")).waiting == 0
         clock.pass_seconds(40)
-        (row,) = hub.sessions().sessions
+        (row,) = hub.sessions(shapes.Sessions()).sessions
         assert row == shapes.SessionRow(
             session_id="s", agent="helper", workspace="/", tags=["a"], capabilities={"x": 1}, waiting=0,
-            silent_seconds=40.0,
+            silent_seconds=40.0, state="live", started_ms=1_000_000, ended_ms=None, records=0,
+            delivery="unknown",
         )  # fmt: skip
         assert (await hub.unregister(shapes.Who(session_id="s"))).waiting == 1
-        assert hub.sessions().sessions == []
+        assert hub.sessions(shapes.Sessions()).sessions == []
 
     run(scene())
 
@@ -329,5 +330,48 @@ def test_a_link_and_its_target_are_one_workspace(tmp_path: Path) -> None:
         await register(hub, "s", workspace=str(tmp_path / "link"))
         name = await remind(hub, "hello", {"workspace": str(tmp_path / "real")})
         assert await lease(hub, "s") == [name]
+
+    run(scene())
+
+
+def test_what_a_part_of_the_hub_sends_is_external_by_its_origin_and_held_to_its_grants() -> None:
+    async def scene() -> None:
+        hub = memory_hub(Clock())
+        await register(hub, "s")
+        sent: Payload = {
+            "id": "r1", "body": "red", "to": ALL, "propagate": "all", "preserveOnCompact": True,
+            "mode": "interrupt_immediate",
+        }  # fmt: skip
+        await hub.remind(sent, origin="tidings/files", grants=frozenset(("preserve_on_compact",)))
+        with pytest.raises(DuplicateReminderError):
+            await hub.remind(sent)
+        (row,) = (await hub.lease(shapes.Lease(session_id="s"))).reminders
+        assert (row.origin, row.grants, row.mode) == (
+            "tidings/files", ["preserve_on_compact"], "finish_step",
+        )  # fmt: skip
+        kept = (row.reminder["propagate"], row.reminder["preserve_on_compact"])
+        assert kept == ("session", True)
+        cut = hub.store.log.read(TOPIC, kind_prefix="transcript.reminder.restricted")
+        assert [(one.payload["field"], one.payload["origin"]) for one in cut] == [
+            ("propagate", "tidings/files"),
+            ("mode", "tidings/files"),
+        ]
+        (listed,) = hub.pending(shapes.Pending()).reminders
+        assert listed.origin == "tidings/files"
+
+    run(scene())
+
+
+def test_an_origin_is_never_read_from_a_request() -> None:
+    async def scene() -> None:
+        hub = memory_hub(Clock())
+        for beside in ({"origin": "x"}, {"_meta": {"tidings": {"trust": "operator", "origin": "x"}}}):
+            try:
+                await hub.remind({"body": "red", "to": {"session": "s"}, **beside})
+            except DiagnosticError:
+                continue
+        await register(hub, "s")
+        rows = (await hub.lease(shapes.Lease(session_id="s"))).reminders
+        assert [(row.origin, row.grants, "_meta" in row.reminder) for row in rows] == [(None, [], False)]
 
     run(scene())

@@ -1,4 +1,4 @@
-"""Installs the packages of `package.json` by name, each into a folder of its own under `.interop/`.
+"""Installs the packages of `package.json` and `PYTHON` by name, each into its own folder in `.interop/`.
 
 A package that cannot be had keeps its reason, which the tests that need it are skipped with. npm runs with
 a private HOME and cache and reads only the user's npm settings. Called by `make interop`; what is there in
@@ -11,8 +11,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -20,6 +21,8 @@ import msgspec
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = ROOT / ".interop"
 STATE = FOLDER / "state.json"
+PYTHON = {"claude-agent-sdk": "0.2.182"}
+"""The packages for Python; what they need in turn is there for development already."""
 DEADLINE = 400.0
 """Seconds that installing one package may take."""
 
@@ -50,13 +53,16 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> Path:
         """The package itself."""
+        if self.name in PYTHON:
+            return self.folder / self.name.replace("-", "_")
         return self.folder / "node_modules" / self.name
 
 
 def wanted() -> dict[str, Package]:
-    """The packages of `package.json`."""
+    """The packages of `package.json`, and those for Python."""
     told = msgspec.json.decode((Path(__file__).parent / "package.json").read_bytes())
-    return {name: Package(name=name, version=version) for name, version in told["dependencies"].items()}
+    versions = {**told["dependencies"], **PYTHON}
+    return {name: Package(name=name, version=version) for name, version in versions.items()}
 
 
 def installed() -> dict[str, Package]:
@@ -90,27 +96,34 @@ def install_all(only: Collection[str] | None = None) -> dict[str, Package]:
 
 def install(package: Package) -> Package:
     """`package` with what installing it gave."""
+    shutil.rmtree(package.folder, ignore_errors=True)
+    package.folder.mkdir(parents=True)
+    if package.name in PYTHON:
+        return _installed(package, "pip", _pip(package), os.environ)
     npm = shutil.which("npm")
     if npm is None:
         return _failed(package, "npm is not on the PATH")
-    shutil.rmtree(package.folder, ignore_errors=True)
-    package.folder.mkdir(parents=True)
     (package.folder / "package.json").write_text('{"private": true}\n')
     command = [npm, "install", *FLAGS, "--prefix", str(package.folder), f"{package.name}@{package.version}"]
+    return _installed(package, "npm", command, _environment(npm))
+
+
+def _pip(package: Package) -> list[str]:
+    quiet = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-deps"]
+    target = ["--target", str(package.folder), f"{package.name}=={package.version}"]
+    return [sys.executable, "-m", "pip", "install", *quiet, *target]
+
+
+def _installed(package: Package, tool: str, command: list[str], environ: Mapping[str, str]) -> Package:
     began = time.monotonic()
     try:
         done = subprocess.run(
-            command,
-            env=_environment(npm),
-            cwd=package.folder,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
+            command, env=environ, cwd=package.folder, capture_output=True, text=True, timeout=DEADLINE
         )
     except subprocess.TimeoutExpired:
-        return _failed(package, f"npm did not finish within {DEADLINE:g} s")
+        return _failed(package, f"{tool} did not finish within {DEADLINE:g} s")
     if done.returncode != 0 or not package.path.exists():
-        return _failed(package, f"npm exited {done.returncode}: {_reason(done.stderr)}")
+        return _failed(package, f"{tool} exited {done.returncode}: {_reason(tool, done.stderr)}")
     return msgspec.structs.replace(package, seconds=round(time.monotonic() - began, 1))
 
 
@@ -123,11 +136,10 @@ def _environment(npm: str) -> dict[str, str]:
     return {**os.environ, **private, "NPM_CONFIG_USERCONFIG": asked.stdout.strip()}
 
 
-def _reason(stderr: str) -> str:
-    """What npm says first, without the addresses it tried."""
-    lines = [
-        line.removeprefix("npm error ") for line in stderr.splitlines() if line.startswith("npm error")
-    ]
+def _reason(tool: str, stderr: str) -> str:
+    """What the tool says first, without the addresses it tried."""
+    mark = {"npm": "npm error", "pip": "ERROR:"}[tool]
+    lines = [line.removeprefix(mark).strip() for line in stderr.splitlines() if line.startswith(mark)]
     return re.sub(r"\w+://\S+", "…", " · ".join(lines[:3])) or "it did not say why"
 
 

@@ -1,13 +1,14 @@
 """What came of an interop run: one row for each test, the versions, and why something was not run.
 
-A row's behaviour is the name of its test, read as a sentence. `docs/parts/interop.py` prints the file that
-`Run.write` leaves.
+A row's part is the file of its test, its behaviour the test's name, read as a sentence. A run of some files
+only replaces their rows. `docs/parts/interop.py` prints what `Run.write` leaves.
 """
 
 from __future__ import annotations
 
 import platform
 from collections import Counter
+from collections.abc import Set
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,8 @@ import pytest
 
 from tests.interop.install import Package, installed, wanted
 
-RESULTS = Path(__file__).parent / "results.json"
+HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
 Outcome = Literal["passed", "failed", "skipped"]
 
 
@@ -72,15 +74,29 @@ class Run:
             system=f"{platform.system()} {platform.machine()}",
             python=platform.python_version(),
             packages=[state[name] for name in wanted()],
-            rows=list(self._rows.values()),
+            rows=[*_others(path, {row.part for row in self._rows.values()}), *self._rows.values()],
         )
         path.write_bytes(msgspec.json.format(msgspec.json.encode(results)) + b"\n")
+
+
+def _others(path: Path, parts: Set[str]) -> list[Row]:
+    """The rows of earlier runs, of parts whose files are there and did not run now."""
+    if not path.exists():
+        return []
+    known = {part_of(each) for each in HERE.rglob("test_*.py")} - parts
+    earlier = msgspec.json.decode(path.read_bytes(), type=Results).rows
+    return [row for row in earlier if row.part in known]
+
+
+def part_of(path: Path) -> str:
+    """The part that a file of tests is."""
+    return str(path.relative_to(HERE).with_name(path.stem.removeprefix("test_")))
 
 
 def _row(item: pytest.Item) -> Row:
     name, _, parameter = item.name.partition("[")
     return Row(
-        part=item.path.stem.removeprefix("test_"),
+        part=part_of(item.path),
         peer=parameter.removesuffix("]") or "tidings acp",
         behaviour=name.removeprefix("test_").replace("_", " "),
         outcome="passed",

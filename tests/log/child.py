@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from contextlib import aclosing
 from pathlib import Path
 
-from tidings.errors import LogUnavailableError
+from tidings.errors import LogUnavailableError, SubscriberLaggedError
 from tidings.log import open_log
 from tidings.log.sqlite import SqliteLog
 
@@ -63,6 +64,41 @@ def follow(path: Path, count: str, poll: str) -> None:
     asyncio.run(main())
 
 
+def purge(path: Path, last: str) -> None:
+    """Purge what others write, always all but the last twenty, until they have written `last`."""
+    with open_log(path) as log:
+        while log.purged_through("t") < int(last) - 20:
+            purged = log.purge("t", max(0, log.latest("t") - 20))
+            if purged is not None:
+                print(purged.purged_through, purged.count, flush=True)
+
+
+def read_on(path: Path, last: str) -> None:
+    """Read again and again from where it was; print what it read and what it was told is gone."""
+    position = 0
+    with open_log(path) as log:
+        while position < int(last):
+            try:
+                for record in log.read("t", position):
+                    print("read", record.cursor, flush=True)
+                    position = record.cursor
+            except SubscriberLaggedError as gone:
+                print("gone", gone.missed, flush=True)
+                position = gone.resume_from
+
+
+def die_in_purge(path: Path, statement: str) -> None:
+    """Purge, and be killed when SQLite is about to run a statement that begins so."""
+    log = SqliteLog(path)
+
+    def watch(running: str) -> None:
+        if running.startswith(statement):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    log._writer.connection.set_trace_callback(watch)
+    log.purge("t", 200)
+
+
 def refuse_read_only(path: Path) -> None:
     """Open a log that this user may not write, as nobody when started by root."""
     if os.getuid() == 0:
@@ -79,6 +115,9 @@ if __name__ == "__main__":
         "write_durable": write_durable,
         "write_batches": write_batches,
         "follow": follow,
+        "purge": purge,
+        "read_on": read_on,
+        "die_in_purge": die_in_purge,
         "refuse_read_only": refuse_read_only,
     }
     roles[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])

@@ -64,10 +64,11 @@ class Host:
 
 
 @contextmanager
-def serving(path: Path, *options: str) -> Iterator[Host]:
-    command = [str(SCRIPT), "memory", "serve", "--file", str(path), "--project", "harbor", *options]
+def serving(path: Path, *options: str, project: str | None = "harbor") -> Iterator[Host]:
+    where = [] if project is None else ["--project", project]
+    command = [str(SCRIPT), "memory", "serve", "--file", str(path), *where, *options]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(command, text=True, cwd=path.parent, **pipes) as process:  # type: ignore[call-overload]
         deadline = Timer(DEADLINE, process.kill)
         deadline.start()
         try:
@@ -87,10 +88,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
-def shown(answer: dict[str, Any]) -> list[tuple[str, str]]:
+def shown(answer: dict[str, Any]) -> list[tuple[str, str, str]]:
     memories = answer["result"].get("structuredContext", {}).get("memories", [])
     assert all(0 <= one["relevance"] <= 1 for one in memories)
-    return [(one["content"], one["source"]) for one in memories]
+    return [(one["content"], one["source"], one["date"]) for one in memories]
 
 
 @pytest.mark.parametrize("meta", [None, MODERN], ids=["legacy", "modern"])
@@ -106,11 +107,42 @@ def test_a_message_gets_what_fits_and_small_talk_gets_nothing(
         first = host.ask("conversation/userMessage", {**asked, **more})
         again = host.ask("conversation/userMessage", {**asked, "messageId": "m2", **more})
         small = host.ask("conversation/userMessage", {"messageId": "m3", "content": "thanks!", **more})
-    assert shown(first) == [(SAID, "minutes, 2026-03-01")]
+    assert shown(first) == [(SAID, "minutes", "2026-03-01")]
     assert shown(again) == []
     assert shown(small) == []
     with MemoryStore(path, embedder=None) as store:
         assert [memory.surfaced for memory in store.list(project="harbor")] == [1]
+
+
+def test_a_message_is_answered_in_the_project_it_names_unless_the_server_has_its_own(path: Path) -> None:
+    def asked(host: Host, **scope: object) -> list[str]:
+        content = {"messageId": "m", "content": "When do we deploy to production, and the kiosk?"}
+        return [one[0] for one in shown(host.ask("conversation/userMessage", {**content, **scope}))]
+
+    kiosk = {"scope": {"project": "kiosk"}}
+    with serving(path, project=None) as host:
+        host.greet()
+        followed = [asked(host), asked(host, scope={"project": "harbor"}), asked(host, **kiosk)]
+        odd = [asked(host, scope={"project": name}) for name in ("", "  ", "x" * 300, 7)]
+    with serving(path) as host:
+        host.greet()
+        fixed = asked(host, **kiosk)
+    with serving(path, "--everywhere", project=None) as host:
+        host.greet()
+        nowhere = asked(host, **kiosk)
+    assert followed == [[], [SAID], ["The kiosk deploys itself at night."]]
+    assert (odd, fixed, nowhere) == ([[]] * 4, [SAID], [])
+
+
+def test_what_the_model_has_before_it_is_not_said_again(path: Path) -> None:
+    with serving(path) as host:
+        host.greet()
+        message = {"messageId": "m1", "content": "When may we deploy to production?"}
+        first = host.ask("conversation/userMessage", message)
+        [memory] = first["result"]["structuredContext"]["memories"]
+        again = host.ask("conversation/userMessage", {**message, "alreadyInContext": [memory["id"]]})
+        other = host.ask("conversation/userMessage", {**message, "alreadyInContext": ["another"]})
+    assert (shown(again), len(shown(other))) == ([], 1)
 
 
 def test_the_tools_work_and_their_errors_are_results(path: Path) -> None:
@@ -142,6 +174,23 @@ def test_the_literal_form_is_answered_by_a_notification(path: Path) -> None:
 def turns(host: Host) -> list[str]:
     listed = host.ask("tools/call", {"name": "list", "arguments": {}})["result"]["structuredContent"]
     return [memory["text"] for memory in listed["memories"] if memory.get("kind") == "turn"]
+
+
+def test_what_is_kept_belongs_to_the_project_of_its_conversation(path: Path) -> None:
+    message = {"messageId": "m1", "content": "The gate sensors in hall B are replaced every autumn."}
+    where = {"conversationId": "c1", "scope": {"project": "kiosk"}}
+    answer = "I ordered twelve sensors for hall B."
+    response = {"messageId": "m1", "conversationId": "c1", "content": answer}
+    with serving(path, "--keep-user", "--keep-assistant", project=None) as host:
+        host.greet()
+        host.ask("conversation/userMessage", {**message, **where})
+        host.tell("conversation/assistantResponse", response)
+        kept: list[tuple[str, str]] = []
+        with MemoryStore(path, embedder=None) as store:
+            while len(kept) < 2:
+                kept = [(memory.project, memory.role) for memory in store.list() if memory.kind == "turn"]
+                assert host.ask("tools/list", {})
+    assert sorted(kept) == [("kiosk", "assistant"), ("kiosk", "user")]
 
 
 def test_it_keeps_what_it_sees_only_when_told_to(path: Path) -> None:

@@ -190,3 +190,17 @@ def test_a_write_that_fails_is_counted_and_the_next_one_is_done(caplog: pytest.L
     assert background.close(DEADLINE)
     assert background.counts == {"failed": 1, "done": 1}
     assert "was not written to the memory" in caplog.text
+
+
+def test_what_was_only_seen_cannot_be_told_and_no_field_may_hide_a_secret(store: MemoryStore) -> None:
+    with MemoryServer(store, redact=redact, project="harbor") as server:
+        with pytest.raises(MemoryInputError, match="'turn' is for messages that were seen"):
+            server.call("remember", {"text": "Cranes are yellow.", "kind": "turn"})
+        for field in ("source", "key", "conversation", "tags"):
+            value = ["a", "hunter2"] if field == "tags" else "by hunter2"
+            with pytest.raises(MemoryInputError, match=f"`{field}` holds what looks like a secret"):
+                server.call("remember", {"text": "Cranes are yellow.", field: value})
+        assert server.call("remember", {"text": "It is hunter2.", "source": "hunter2", "force": True})[
+            "new"
+        ]
+    assert store.count() == 2

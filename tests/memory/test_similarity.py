@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 from typing import Any
 
 import pytest
 
 from tests.memory.opening import DEADLINE, NOW
-from tidings.memory import embedding
+from tidings.memory import embedding, kinship
 from tidings.memory.answer import Budget
 from tidings.memory.embedding import WordLlama, available
 from tidings.memory.store import MemoryStore
@@ -27,16 +28,17 @@ class Gated:
     """An embedder that waits for its gate, and knows two dimensions: about deploying, or not."""
 
     name = "gated"
-    floor = 0.2
 
     def __init__(self, fails: bool = False) -> None:
         self.gate = Event()
         self.gate.set()
         self.fails = fails
         self.asked: list[str] = []
+        self.begun = Semaphore(0)
 
     def embed(self, texts: Sequence[str]) -> Any:
         self.asked += texts
+        self.begun.release()
         assert self.gate.wait(DEADLINE)
         if self.fails:
             raise RuntimeError("no such model")
@@ -49,6 +51,7 @@ def test_a_late_embedder_is_not_waited_for_and_words_answer(tmp_path: Path) -> N
         store.remember(text=SAID)
         slow.gate.clear()
         late = store.answer(ASKED, budget=Budget(deadline_ms=1))
+        assert all(slow.begun.acquire(timeout=DEADLINE) for _ in (SAID, ASKED))
         busy = store.answer(f"{ASKED} Please.", budget=Budget(deadline_ms=int(DEADLINE * 1000)))
         slow.gate.set()
     assert [(one.late, one.similarity, [item.content for item in one.items]) for one in (late, busy)] == [
@@ -115,8 +118,18 @@ def test_the_extra_needs_no_network_and_gives_unit_vectors(monkeypatch: pytest.M
     assert vectors.shape == (4, 256)
     assert numpy.allclose(numpy.linalg.norm(vectors, axis=1), [1, 1, 1, 0], atol=1e-5)
     assert vectors[0] @ vectors[1] > 0.3 > vectors[0] @ vectors[2]
-    assert "requests" not in sys.modules
-    assert "wordllama" not in sys.modules
+
+
+def test_the_extra_is_read_without_being_imported() -> None:
+    if not available():
+        pytest.skip(MISSING)
+    script = (
+        "import sys; from tidings.memory.embedding import WordLlama; WordLlama().embed(['a']); "
+        "sys.exit(not {'requests', 'wordllama'}.isdisjoint(sys.modules))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, timeout=DEADLINE, check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_missing_extra_means_words_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,3 +145,47 @@ def test_a_missing_extra_means_words_alone(tmp_path: Path, monkeypatch: pytest.M
         False,
         False,
     )
+
+
+class Words:
+    """An embedder that knows three words, two of them near to each other, and counts what it is asked."""
+
+    name = "words"
+    known = {"ship": (1.0, 0.0), "deploy": (0.8, 0.6), "crane": (0.0, 1.0)}  # noqa: RUF012 a table of a test
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return numpy.array([[1, 0] for _ in texts], dtype=numpy.float32)
+
+    def embed_words(self, words: Sequence[str]) -> Any:
+        self.asked += words
+        return numpy.array([self.known.get(word, (0.0, 0.0)) for word in words], dtype=numpy.float32)
+
+
+def test_words_that_are_kin_count_though_none_is_the_same(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", embedder=Words(), clock=lambda: NOW) as store:
+        store.remember(text="Deploy crane zebra yak.")
+        (found,) = store.evidence("ship")
+    assert found.matched == ()
+    assert found.kin == pytest.approx((0.8 + 0 + 0) / 3)
+
+
+def test_vectors_of_words_are_kept_within_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinship, "MOST_KEPT", 4)
+    embedder = Words()
+    with MemoryStore(tmp_path / "m.db", embedder=embedder, clock=lambda: NOW) as store:
+        store.remember(text="Deploy the crane.")
+        for _ in range(2):
+            store.evidence("ship")
+        assert sorted(embedder.asked) == ["crane", "deploy", "ship"]
+        store.evidence("zebra yak")
+        assert len(embedder.asked) == 3 + 4
+
+
+def test_an_embedder_that_knows_no_words_counts_those_in_common(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path / "m.db", embedder=Gated(), clock=lambda: NOW) as store:
+        store.remember(text=SAID)
+        (found,) = store.evidence("Which production Tuesdays?")
+    assert found.kin == pytest.approx(2 / 3)

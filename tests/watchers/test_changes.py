@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidings.watchers.changes import Batch, FileChange, Known, Seen, classify
+from tidings.watchers.changes import Batch, FileChange, Known, Seen, classify, without
 from tidings.watchers.matching import Patterns
 
 KNOWN = {"a.py": 1, "b.py": 2, "src/c.py": 3}
@@ -12,7 +12,7 @@ def changed(*seen: Seen) -> list[FileChange]:
     return list(classify(KNOWN, seen))
 
 
-def test_a_known_file_that_is_there_was_edited_even_under_a_new_inode() -> None:
+def test_a_known_file_that_is_there_was_edited_whatever_its_stamp() -> None:
     assert changed(Seen("a.py", 1)) == [FileChange("edited", "a.py")]
     assert changed(Seen("a.py", 99)) == [FileChange("edited", "a.py")]
 
@@ -24,7 +24,7 @@ def test_an_unknown_file_was_created_and_a_missing_one_deleted() -> None:
     ]
 
 
-def test_a_missing_file_whose_inode_stands_elsewhere_was_renamed() -> None:
+def test_a_missing_file_whose_stamp_stands_elsewhere_was_renamed() -> None:
     assert changed(Seen("b.py", None), Seen("src/b2.py", 2)) == [FileChange("renamed", "src/b2.py", "b.py")]
 
 
@@ -36,7 +36,7 @@ def test_what_the_agent_wrote_itself_is_marked() -> None:
     assert changed(Seen("a.py", 4, own=True)) == [FileChange("edited", "a.py", own=True)]
 
 
-def test_a_link_to_the_same_inode_is_no_rename_while_the_file_is_still_there() -> None:
+def test_a_link_with_the_same_stamp_is_no_rename_while_the_file_is_still_there() -> None:
     assert changed(Seen("link.py", 1)) == [FileChange("created", "link.py")]
 
 
@@ -53,6 +53,23 @@ def test_what_is_known_is_bounded_and_kept_up_to_date() -> None:
     assert known.files == {"a": 4, "b": 2}
     known.update([Seen("a", None), Seen("c", 3)])
     assert known.files == {"b": 2, "c": 3}
+
+
+def test_when_not_all_files_are_known_an_unknown_one_is_not_called_new() -> None:
+    assert classify(KNOWN, [Seen("n.py", 9)], full=True) == (FileChange("edited", "n.py"),)
+
+
+def test_folders_in_which_nothing_is_left_are_forgotten() -> None:
+    known = Known(10)
+    for number in range(3_000):
+        known.update([Seen(f"d{number}/a", 1), Seen(f"d{number}/a", None)])
+    assert len(known.folders) <= 1_001
+
+
+def test_a_folder_that_was_replaced_takes_those_inside_it_along() -> None:
+    folders = {"", "a", "a/b", "a/b/c", "ab", "d"}
+    assert without(folders, ["a", "x.py"]) == {"", "ab", "d"}
+    assert without(folders, ["x.py"]) is folders
 
 
 def matched(*globs: str) -> list[str]:

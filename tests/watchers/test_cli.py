@@ -19,7 +19,8 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tidings.cli.watch.serving import TOOL, reported
+from tidings.cli.watch.serving import reported
+from tidings.mcp.names import OWN_WRITES
 from tidings.watchers.own import OwnWrites
 
 START = (sys.executable, "-c", "from tidings.cli.start import run; run()", "watch")
@@ -182,13 +183,13 @@ def test_the_tool_for_own_writes_counts_what_it_knows_and_says_what_is_wrong(tmp
     own = OwnWrites(tmp_path)
     (tmp_path / "a.py").write_text("x")
     writes = [{"path": "a.py"}, {"path": "gone.py"}, {"path": "soon.py", "sha256": "0" * 64}]
-    assert reported(own, TOOL, {"writes": writes}) == ("2 of 3 writes are known", False)
+    assert reported(own, OWN_WRITES, {"writes": writes}) == ("2 of 3 writes are known", False)
     for wrong in (None, {}, {"writes": [{"file": "a"}]}, {"writes": [{"path": "a", "sha256": "x"}]}):
-        text, is_wrong = reported(own, TOOL, wrong)
+        text, is_wrong = reported(own, OWN_WRITES, wrong)
         assert is_wrong
         assert text.startswith("`writes` must be a list of objects with a path and perhaps a sha256")
     assert reported(own, "other", {}) == ("there is no tool 'other'", True)
-    assert reported(None, TOOL, {"writes": []}) == ("there is no tool 'report_own_writes'", True)
+    assert reported(None, OWN_WRITES, {"writes": []}) == ("there is no tool 'report_own_writes'", True)
 
 
 def test_who_subscribes_to_a_file_is_told_that_it_was_updated_and_gets_the_reminder(tmp_path: Path) -> None:

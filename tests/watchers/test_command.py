@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 
 import pytest
 
@@ -111,7 +112,9 @@ def test_a_gigabyte_of_output_is_drained_and_only_its_ends_are_kept(tmp_path: Pa
         async with asyncio.timeout(300):
             return await run_command((sys.executable, "-c", script), cwd=tmp_path)
 
+    before = getrusage(RUSAGE_SELF).ru_maxrss
     run = asyncio.run(play())
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # in kilobytes
     assert (run.end, run.exit_code, run.truncated) == ("failed", 1, True)
     assert run.text.startswith("first line\n")
     assert run.text.endswith("error: last line\n")
@@ -135,6 +138,22 @@ def test_secrets_in_the_output_are_gone_before_anything_is_told(
     ]
 
 
+def test_a_secret_on_the_command_line_is_neither_in_the_name_nor_in_the_body(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "plain-and-simple")
+    watcher = CommandWatcher(("false", "plain-and-simple", "--password=hunter2"), tmp_path)
+
+    async def play() -> str:
+        async with following(watcher) as followed:
+            return (await followed.next()).body
+
+    assert watcher.name == "false"
+    assert asyncio.run(play()) == (
+        "false '[redacted known value]' '--password=[redacted value]' failed with exit code 1."
+    )
+
+
 def test_by_the_clock_it_runs_without_any_change(tmp_path: Path) -> None:
     command = ("sh", "-c", "test -e stop && exit 1; echo x >> runs; test $(wc -l < runs) -lt 3")
 
@@ -144,6 +163,21 @@ def test_by_the_clock_it_runs_without_any_change(tmp_path: Path) -> None:
             return (await followed.next()).body
 
     assert "failed with exit code 1. It passed before." in asyncio.run(play())
+
+
+def test_only_files_of_the_pattern_cause_a_run(tmp_path: Path) -> None:
+    command = ("sh", "-c", "echo x >> runs.tmp; test ! -e stop.rs")
+
+    async def play() -> tuple[str, int]:
+        watcher = CommandWatcher(command, tmp_path, patterns=("*.rs",), name="check")
+        async with following(watcher) as followed:
+            await until(lambda: (tmp_path / "runs.tmp").exists())
+            (tmp_path / "notes.md").write_text("x")
+            (tmp_path / "stop.rs").write_text("x")
+            body = (await followed.next()).body
+        return body.partition("' ")[2], len((tmp_path / "runs.tmp").read_text().split())
+
+    assert asyncio.run(play()) == ("failed with exit code 1 after the last edit. It passed before.", 2)
 
 
 def test_a_program_that_is_not_there_is_told_and_tried_again(tmp_path: Path) -> None:

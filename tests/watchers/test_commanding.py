@@ -107,3 +107,16 @@ def test_a_command_names_itself_by_program_and_first_word(argv: tuple[str, ...],
 def test_a_secret_in_the_command_line_is_not_told() -> None:
     command = Command(argv=("/usr/bin/curl", "https://u:hunter2@example.com"), name="c")
     assert command.title == "curl https://u:[redacted password]@example.com"
+
+
+@pytest.mark.parametrize(
+    ("argv", "name"),
+    [
+        (("curl", "https://shop:hunter2@db.example/health"), "curl"),
+        (("env", "API_TOKEN=s3cr3t-value", "make", "check"), "env-make"),
+        (("tool", "--api-key", "s3cr3tvalue", "run"), "tool-run"),
+        (("sh", "-c", "make check && make lint"), "sh-make-check-make-lint"),
+    ],
+)
+def test_a_command_is_not_named_after_a_secret_in_it(argv: tuple[str, ...], name: str) -> None:
+    assert name_of(argv) == name

@@ -9,6 +9,7 @@ import asyncio
 import json
 import stat
 import sys
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,50 @@ def test_the_build_and_test_watchers_as_mcp_servers_reach_the_next_request(proje
     assert quoted("build", "cargo check passed after your last edit. It failed before.", second[0])
     assert quoted("tests", "tests/api_test.py now passes. (test_answers)", second[0])
     assert quoted("files", "src/lib.rs changed on disk; re-read it before editing.", second[0])
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_file_watcher_that_is_told_of_the_agents_writes_tells_only_of_others(
+    project: Path, era: str
+) -> None:
+    from tidings.mcp import Server, Servers
+
+    program = (sys.executable, "-c", "from tidings.cli.start import run; run()")
+    start = (*program, "watch", "files", "--only", "*.rs")
+    command = (*start, "--own-writes", "--root", str(project))
+    told = Server(name="told", command=command, era=era, own_writes=True)  # type: ignore[arg-type]
+    untold = Server(name="untold", command=start, cwd=str(project), era=era)  # type: ignore[arg-type]
+
+    async def play() -> tuple[list[str], list[str], list[str]]:
+        session = td.Session()
+        async with Servers([told, untold], session=session) as servers:
+            theirs = await servers.tools()
+            await watching_files(project, session, "created externally", "created on disk")
+            tools = [*theirs, *servers.heard(td.workspace_tools(project), project)]
+            write = call("write_file", path="src/lib.rs", content=SOUND)
+            edit = call("edit_file", path="src/lib.rs", old="main", new="start")
+            first = await ask(session, [write, edit], "Edited.", tools=tools)
+            await arrived(session, "src/lib.rs changed on disk")
+            (project / "src/other.rs").write_text(SOUND)
+            await arrived(session, "src/other.rs was created externally")
+            (project / "src/lib.rs").write_text(BROKEN)
+            await arrived(session, "src/lib.rs changed externally")
+            return [tool.name for tool in theirs], first, await ask(session, "Good.", tools=tools)
+
+    names, first, second = asyncio.run(play())
+    assert names == []
+    said = "".join((*first, *second))
+    assert said.count("src/lib.rs changed externally") == 1
+    assert "src/other.rs was created externally" in second[0]
+
+
+async def watching_files(project: Path, session: td.Session, *words: str) -> None:
+    """Until a reminder with each of these words has come: from then on the watchers miss nothing."""
+    for number in range(DEADLINE):
+        (project / f"begin{number}.rs").write_text("x")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                for each in words:
+                    await arrived(session, each)
+                return
+    raise AssertionError(words)

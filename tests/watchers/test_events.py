@@ -164,6 +164,18 @@ def test_the_time_of_an_event_is_in_its_payload() -> None:
     assert event_time({}) is None
 
 
+def test_a_review_that_is_dismissed_long_after_it_was_given_is_news() -> None:
+    payload = {
+        "action": "dismissed",
+        "review": {"submitted_at": "2023-11-01T08:00:00Z", "state": "dismissed", "user": {"login": "ada"}},
+        "pull_request": {"number": 7, "title": "Cart", "updated_at": "2023-11-14T22:13:20Z"},
+    }
+    assert event_time(payload) == 1_700_000_000.0
+    told = from_github("pull_request_review", payload)
+    assert isinstance(told, Told)
+    assert told.body == 'ada dismissed a review of pull request #7 "Cart".'
+
+
 def test_pointers_lead_through_objects_and_lists() -> None:
     document = {"a/b": [{"~c": 1}], "": 2}
     assert at(document, read_pointer("/a~1b/0/~0c")) == 1

@@ -61,6 +61,35 @@ def test_the_private_exclude_file_of_a_repository_counts(tmp_path: Path) -> None
     assert Ignores(tmp_path).file("scratch/a.py")
 
 
+def test_ignore_files_above_the_watched_folder_count_up_to_the_repositorys_own(tmp_path: Path) -> None:
+    repository = tmp_path / "repo"
+    (repository / "app/src/gen").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q"], cwd=repository, check=True, timeout=60)
+    (tmp_path / ".gitignore").write_text("*.py\n")
+    (repository / ".gitignore").write_text("*.log\n/app/src/gen/\nbuild/\n/a.txt\n")
+    (repository / "app/.gitignore").write_text("!keep.log\n")
+    names = ["a.log", "keep.log", "a.py", "gen/x.py", "build/x", "a.txt", "sub/keep.log"]
+    done = subprocess.run(
+        ["git", "check-ignore", "--no-index", *names],
+        cwd=repository / "app/src",
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    ignores = Ignores(repository / "app/src")
+    assert [name for name in names if ignores.file(name)] == done.stdout.splitlines()
+    assert done.stdout.splitlines() == ["a.log", "gen/x.py", "build/x"]
+
+
+def test_a_folder_that_is_ignored_above_is_watched_if_it_is_the_one_to_watch(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "build").mkdir()
+    (tmp_path / ".gitignore").write_text("build/\n*.o\n")
+    ignores = Ignores(tmp_path / "build")
+    assert (ignores.file("a.txt"), ignores.file("a.o"), ignores.folder("build")) == (False, True, True)
+
+
 def test_a_changed_ignore_file_is_read_anew_when_told_to(tmp_path: Path) -> None:
     ignores = Ignores(tmp_path)
     before = ignores.file("a.txt")

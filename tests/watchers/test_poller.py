@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from tidings.errors import CallerError
-from tidings.watchers.reviews.fetching import FetchError, fetch
+from tidings.watchers.reviews.fetching import FetchError, asked_wait, fetch
 from tidings.watchers.reviews.items import shape
 from tidings.watchers.reviews.poller import LONGEST_WAIT, PollWatcher, wait_after
 from tidings.watchers.told import Noticed, Told
@@ -120,6 +123,70 @@ def test_a_document_that_is_too_large_is_not_read() -> None:
         pytest.raises(FetchError, match="more than"),
     ):
         fetch(url, {}, None, largest=100_000)
+
+
+@contextmanager
+def trickling(begin: bytes) -> Iterator[str]:
+    """A server that says `begin`, then a byte now and then, and never comes to an end."""
+    stop = threading.Event()
+
+    def serve() -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.recv(65_536)
+            connection.sendall(begin)
+            while not stop.wait(0.01):
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/runs"
+        finally:
+            stop.set()
+            thread.join(30)
+
+
+@pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\nX-A: ", b"HTTP/1.1 200 OK\r\n\r\n["])
+def test_a_server_that_never_comes_to_an_end_is_cut_off_at_the_deadline(begin: bytes) -> None:
+    with trickling(begin) as url, pytest.raises(FetchError, match="did not arrive in time"):
+        fetch(url, {}, None, deadline=0.3)
+
+
+def test_a_server_that_is_asked_too_often_says_when_to_come_again() -> None:
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=500), usegmt=True)
+    busy = [(429, b"", {"Retry-After": "300"}), (429, b"", {"Retry-After": later}), (429, b"", {})]
+    with endpoint((200, ONE, {}), *busy, (200, TWO, {})) as (url, _):
+        news, pauses = poll(url, 4, interval=2)
+    assert news[0] == Noticed("poll_failed", "the server answered 429", {"count": 1})
+    assert pauses[:2] == [2, 300]
+    assert 400 < pauses[2] <= 500
+    assert pauses[3] == 16
+
+
+@pytest.mark.parametrize("junk", ["soon", "-5", "1e9", "", "Wed, 99 Foo 2026", "٣"])
+def test_a_wait_that_cannot_be_read_is_none(junk: str) -> None:
+    assert asked_wait(junk, 0.0) is None
+
+
+@pytest.mark.parametrize(
+    "junk", [{"message": "we are down"}, [1, "x", None, {"no": "id"}], "text", 7, None]
+)
+def test_a_document_without_items_is_a_failure_and_what_was_known_stays(junk: object) -> None:
+    with endpoint((200, ONE, {}), (200, junk, {}), (200, ONE, {}), (200, TWO, {})) as (url, _):
+        news, _ = poll(url, 3)
+    assert news[:2] == [
+        Noticed("poll_failed", "there are no items with an id at /; check --items and --id", {"count": 1}),
+        Noticed("poll_recovered", "the endpoint answers again", {"count": 1}),
+    ]
+    assert news[2].body == '1 "Build" is now red; it was green.'
+
+
+def test_an_empty_list_is_a_list() -> None:
+    with endpoint((200, ONE, {}), (200, [], {}), (200, ONE, {})) as (url, _):
+        news, _ = poll(url, 1)
+    assert news[0].body == 'New: 1 "Build" (green).'
 
 
 def test_nobody_there_is_a_failure_with_its_reason() -> None:

@@ -44,7 +44,7 @@ def plain(report: Report | None) -> Any:
         return None
     rows = [f"{one.suite} | {one.name} | {one.outcome} | {one.message}" for one in report.cases]
     told = msgspec.to_builtins(report)
-    return {**told, "cases": rows, "passed": sorted(report.passed)}
+    return {**told, "cases": rows, "passed": None if report.passed is None else sorted(report.passed)}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parts[-4]}-{path.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -73,6 +74,36 @@ def test_go_tests_are_found_run_and_told(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+def test_cargo_tests_are_found_run_and_told_through_a_crash_and_code_that_does_not_compile(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / ".gitignore").write_text("target\nCargo.lock\n")
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "shop"\nversion = "0.1.0"\n\n[workspace]\n')
+    (tmp_path / "tests/api_test.rs").write_text("#[test]\nfn answers() { assert_eq!(shop::total(), 3); }\n")
+
+    def code(body: str) -> None:
+        (tmp_path / "src/lib.rs").write_text(f"pub fn total() -> i32 {{ {body} }}\n")
+
+    async def play() -> list[str]:
+        bodies = []
+        code("4")
+        async with following(SuiteWatcher(None, tmp_path)) as watcher:
+            for body in ("std::process::abort()", "3", "nothing", "3"):
+                bodies.append((await watcher.next()).body)
+                code(body)
+            return [*bodies, (await watcher.next()).body]
+
+    told = asyncio.run(play())
+    assert told[0].startswith("tests/api_test.rs: 1 test fails.\n- answers: ")
+    assert told[1].startswith("tests/api_test.rs cannot be run: its process ended early (signal: 6")
+    assert told[2] == "tests/api_test.rs now passes. (answers)"
+    assert told[3].startswith("shop cannot be run: src/lib.rs:1:")
+    assert told[4] == "shop can be run again."
+
+
 def test_a_suite_that_never_ends_is_told_at_its_deadline(tmp_path: Path) -> None:
     async def play() -> str:
         async with following(SuiteWatcher(("sleep", "600"), tmp_path, deadline=0.2)) as watcher:
@@ -96,6 +127,25 @@ def test_the_report_file_counts_more_than_the_output(tmp_path: Path) -> None:
     report = read_report(Run("failed", 1, "1 failed in 0.1s\n"), file, tmp_path)
     assert report is not None
     assert (report.tool, len(report.cases)) == ("junit", 5)
+
+
+def test_known_secrets_leave_a_report_however_they_are_written_and_short_words_stay(tmp_path: Path) -> None:
+    value, file = 'p<a>&"ss\\word', tmp_path / "report"
+    environ = {"SHOP_PASSWORD": value, "PIN_KEY": "1"}
+    begin = "p&lt;a&gt;&amp;"
+    xml = (
+        f'<testsuites><testcase file="t" name="t1"><failure message="{begin}&quot;ss\\word"/></testcase>'
+        f'<testcase file="t" name="t2"><failure>{begin}"ss\\word</failure></testcase></testsuites>'
+    )
+    results = [{"fullName": "t1", "status": "failed", "failureMessages": [f"got {value}"]}]
+    told = {"numTotalTests": 1, "testResults": [{"name": "t.js", "assertionResults": results}]}
+    for text in (xml, json.dumps(told)):
+        file.write_text(text)
+        report = read_report(Run("failed", 1), file, tmp_path, environ)
+        assert report is not None
+        assert report.cases[0].name == "t1"
+        assert "ss" not in "".join(one.message for one in report.cases)
+        assert {"[redacted known value]" in one.message for one in report.cases} == {True}
 
 
 @pytest.mark.parametrize(

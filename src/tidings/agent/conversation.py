@@ -221,6 +221,8 @@ def _object(holder: Message, key: str) -> Payload:
 
 
 def _list(value: object, path: str) -> list[Message]:
-    if isinstance(value, (list, tuple)) and all([isinstance(item, (dict, Mapping)) for item in value]):
-        return list(value)
-    raise _Unfit(path, value, "a list of objects")
+    if not isinstance(value, (list, tuple)) or False in [
+        isinstance(item, (dict, Mapping)) for item in value
+    ]:
+        raise _Unfit(path, value, "a list of objects")
+    return list(value)

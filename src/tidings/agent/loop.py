@@ -13,6 +13,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.answered import Answered
 from tidings.agent.answers import answered
 from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.idle import idle
@@ -214,4 +215,6 @@ async def _ask_once(
         place.keep(post_turn(kept, turn=turn).transcript)
         place.stored = replace(place.stored, issued=request.issued)
         place.note((), (store.changed(place.stored),))
+    if place.observers:
+        place.observers.tell(place, Answered(turn, chosen.route, request))
     return answer

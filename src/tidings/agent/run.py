@@ -16,6 +16,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.answered import Answered
 from tidings.agent.answers import answered
 from tidings.agent.approvals import Approvals
 from tidings.agent.budget import open_calls, system_text
@@ -271,6 +272,8 @@ class Run:
                 session.stored = replace(session.stored, issued=request.issued)
                 session.note((), (store.changed(session.stored),))
         self.usage, self.last_usage = self.usage + answer.usage, answer.usage
+        if self.session.observers:
+            self.session.observers.tell(self.session, Answered(turn, self.model.route, request))
 
     def _hint_at_cache(self, request: Request, answer: Answer) -> None:
         """Say once what a system text that changes between requests costs (decision 20)."""

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.answered import Observers
 from tidings.agent.emitted import Emitted, pushed, read_emitted, read_json, without
 from tidings.agent.news import News
 from tidings.agent.signal import Signal
@@ -25,7 +26,7 @@ from tidings.core import inherit, lifecycle, records
 from tidings.core.lifecycle import Selector, inject
 from tidings.core.mailbox import Item, RevokeError, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
-from tidings.core.records import Change, Record
+from tidings.core.records import Alike, Change, Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam, read_mode, with_mode
 from tidings.core.table import Slot, slot_of
@@ -66,6 +67,7 @@ class Session:
         self._news = News(self.id)
         self._later: tuple[list[Record], list[Change]] = ([], [])
         self.report: Emit = ignore_event
+        self.observers = Observers()
         self.children: tuple[str, ...] = ()
         self.cancelled = False
         self.stored = self._open(agent_id)
@@ -96,7 +98,7 @@ class Session:
         """Make `transcript` the session's; call inside a step."""
         self.stored = replace(self.stored, transcript=transcript)
 
-    def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
+    def note(self, records: Sequence[Record | Alike] = (), changes: Sequence[Change] = ()) -> None:
         """Write records of the loop's own, after those that could wait; call inside a step."""
         (told, done), self._later = self._later, ([], [])
         if told or done or records or changes:
@@ -107,6 +109,11 @@ class Session:
         with self._lock:
             self._later[0].extend(records)
             self._later[1].extend(changes)
+
+    def checkpoint(self) -> None:
+        """Write the whole session into its log: what lies before may be purged from there."""
+        with self.step():
+            self.note((), (store.whole(self.stored),))
 
     def flush(self) -> None:
         """Write what could wait, now: nobody knows when the next step comes."""

@@ -22,6 +22,7 @@ from tidings.core.seams import read_mode
 from tidings.core.table import Slot, listed
 from tidings.core.transcript import Transcript
 from tidings.errors import TranscriptError
+from tidings.log.search import kept
 from tidings.rendering.request import Issued
 
 if TYPE_CHECKING:
@@ -80,6 +81,18 @@ def changed(stored: Stored) -> Change:
     return Change("session.state", payload)
 
 
+def whole(stored: Stored) -> Change:
+    """Everything in one record: what lies before it in the log may be purged."""
+    session: Payload = {
+        **changed(stored).payload,
+        "items": [_item_to_dict(item) for item in stored.mailbox.items],
+        "delivered": listed(stored.mailbox.delivered),
+        "revoked": listed(stored.mailbox.revoked),
+        "events": [emitted(one).payload for one in stored.events if one.kept],
+    }
+    return Change("transcript.snapshot", {"transcript": stored.transcript.to_dict(), "session": session})
+
+
 def load(log: EventLog, session_id: str) -> Stored:
     """The session as the log tells it; an empty one when the log knows nothing of it.
 
@@ -87,12 +100,17 @@ def load(log: EventLog, session_id: str) -> Stored:
         TranscriptError: a record that this version cannot read.
     """
     stored = Stored(Transcript(session_id=session_id))
-    for record in log.read(transcript_topic(session_id)):
-        stored = _folded(stored, Change(record.kind, record.payload))
+    for record in kept(log, transcript_topic(session_id)):
+        stored = folded(stored, Change(record.kind, record.payload))
     return stored
 
 
-def _folded(stored: Stored, change: Change) -> Stored:
+def folded(stored: Stored, change: Change) -> Stored:
+    """`stored` after one change of its topic.
+
+    Raises:
+        TranscriptError: one that this version cannot read.
+    """
     if change.kind == "mailbox.queued":
         return replace(stored, mailbox=stored.mailbox.push(_read_item(change.payload.get("item"))))
     if change.kind in ("mailbox.drained", "mailbox.revoked"):
@@ -103,6 +121,8 @@ def _folded(stored: Stored, change: Change) -> Stored:
         return replace(stored, events=pushed(stored.events, _read_emitted(change.payload)))
     if change.kind == "session.heard":
         return replace(stored, events=without(stored.events, frozenset(_ids(change))))
+    if change.kind == "transcript.snapshot" and "session" in change.payload:
+        return _read_whole(fold(stored.transcript, (change,)), change.payload["session"])
     return replace(stored, transcript=fold(stored.transcript, (change,)))
 
 
@@ -139,6 +159,20 @@ def _read_state(payload: Payload) -> dict[str, object]:
         }
     except msgspec.ValidationError as error:
         raise TranscriptError(f"`session.state` cannot be read: {error}") from error
+
+
+def _read_whole(transcript: Transcript, stored: object) -> Stored:
+    try:
+        fields = msgspec.convert(stored, dict[str, object])
+        items = msgspec.convert(fields.get("items") or (), tuple[object, ...])
+        delivered = msgspec.convert(fields.get("delivered") or (), tuple[Slot, ...])
+        revoked = msgspec.convert(fields.get("revoked") or (), tuple[Slot, ...])
+        events = msgspec.convert(fields.get("events") or (), tuple[Emitted, ...])
+    except msgspec.ValidationError as error:
+        raise TranscriptError(f"`transcript.snapshot` cannot be read: {error}") from error
+    mailbox = Mailbox(tuple(map(_read_item, items)), delivered, revoked)
+    whole = Stored(transcript, mailbox, events=events)
+    return replace(whole, **_read_state(fields))
 
 
 def _item_to_dict(item: Item) -> Payload:

@@ -15,6 +15,7 @@ from tidings.agent.session import Session
 from tidings.bridge.served.neighbours import Connect, Neighbours
 from tidings.bridge.served.settings import open_settings
 from tidings.cli.bridge import BaseUrl, LogAddress, ModelName, SystemFile, serve_stdio
+from tidings.cli.joining import NoHub, hub_join
 from tidings.cli.lazy import command_app
 from tidings.errors import CallerError
 
@@ -43,13 +44,15 @@ def acp(
             help="Advertise reminders under _meta only, and not as agentCapabilities.reminders too.",
         ),
     ] = False,
+    no_hub: NoHub = False,
 ) -> None:
     """Be an ACP agent that editors can remind. An editor starts this; it is not typed by hand.
 
     Nothing but the protocol is written to stdout; logging goes to stderr. The tools work in the folder that
     the editor opens, and the editor's user approves what changes something. Sessions are kept in the log,
     so that they can be loaded again after a restart. MCP servers that the editor names are connected
-    (with tidings[mcp]): their tools are offered, and what they push reaches the model, quoted.
+    (with tidings[mcp]): their tools are offered, and what they push reaches the model, quoted. When the hub
+    runs (`tidings up`), the sessions join it.
 
     Exit code: 0 when the editor closed, 128 + n after signal n, 2 if the ACP SDK, a model, its SDK, its key
     or the log is missing.
@@ -59,7 +62,7 @@ def acp(
     with open_settings(model=model, log=log, system=system, base_url=base_url) as settings:
         from tidings.acp.agent.serve import serve  # a second of loading, for whoever really serves
 
-        joined = msgspec.structs.replace(settings, connect=_connect())
+        joined = msgspec.structs.replace(settings, connect=_connect(), join=hub_join("acp", no_hub))
         serve_stdio(partial(serve, rfc=not no_rfc_capability), joined)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tidings.acp.proxy.options import Options
+from tidings.cli.joining import NoHub
 from tidings.cli.lazy import command_app
 
 app = command_app()
@@ -55,9 +56,11 @@ def acp_proxy(
         ),
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not print the socket's path.")] = False,
+    no_hub: NoHub = False,
 ) -> None:
     """Sit between an editor and an ACP agent, and add reminders."""
     from tidings.acp.proxy.run import run
+    from tidings.cli.interposed import join
 
-    options = Options(tuple(command or ()), socket, log, no_socket, no_rfc, quiet)
-    raise typer.Exit(run(options))
+    options = Options(tuple(command or ()), socket, log, no_socket, no_rfc, quiet, no_hub)
+    raise typer.Exit(run(options, join))

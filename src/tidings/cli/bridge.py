@@ -9,12 +9,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
+import msgspec
 import typer
 
 from tidings.bridge.served.peer import Read, Write
 from tidings.bridge.served.run import Settings
 from tidings.bridge.served.settings import MODEL_VARIABLE, open_settings
 from tidings.bridge.served.stdio import Signals, Stdio, private_stdio
+from tidings.cli.joining import NoHub, hub_join
 from tidings.cli.lazy import command_app
 
 app = command_app()
@@ -72,13 +74,18 @@ Serve: TypeAlias = Callable[[Read, Write, Settings], Awaitable[None]]
 
 @app.command(epilog=_EXAMPLES)
 def bridge(
-    model: ModelName = None, log: LogAddress = None, system: SystemFile = None, base_url: BaseUrl = None
+    model: ModelName = None,
+    log: LogAddress = None,
+    system: SystemFile = None,
+    base_url: BaseUrl = None,
+    no_hub: NoHub = False,
 ) -> None:
     """Serve sessions of the agent to the program that started this one.
 
     One JSON-RPC message per line on stdin and stdout; logging goes to stderr. Sessions are made, loaded,
     prompted and reminded; text, tool calls and what becomes of reminders come back as they happen. It ends
-    when stdin does, and in order when a signal asks for it.
+    when stdin does, and in order when a signal asks for it. When the hub runs (`tidings up`), the sessions
+    join it.
 
     Exit code: 0 when the host closed, 128 + n after signal n, 2 if a model, its SDK, its key or the log is
     missing.
@@ -86,7 +93,7 @@ def bridge(
     from tidings.bridge.served.plain import serve
 
     with open_settings(model=model, log=log, system=system, base_url=base_url) as settings:
-        serve_stdio(serve, settings)
+        serve_stdio(serve, msgspec.structs.replace(settings, join=hub_join("bridge", no_hub)))
 
 
 def serve_stdio(serve: Serve, settings: Settings) -> None:

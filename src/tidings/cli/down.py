@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import typer
 
-from tidings.cli.hubbing import ask
+from tidings.cli.hubbing import AsJson, ask
 from tidings.cli.lazy import command_app
 from tidings.hub.failure import HubError
 from tidings.hub.place import Place, is_running, place_of
@@ -18,15 +19,15 @@ app = command_app()
 
 
 @app.command()
-def down() -> None:
+def down(as_json: AsJson = False) -> None:
     """Stop the hub; what it accepted and could not deliver waits for its next start."""
     place = place_of()
-    if not is_running(place):
-        typer.echo("no hub runs")
-        return
-    ask("stop", {}, place)
-    _wait(place)
-    typer.echo("the hub has stopped")
+    runs = is_running(place)
+    if runs:
+        ask("stop", {}, place)
+        _wait(place)
+    told = "the hub has stopped" if runs else "no hub runs"
+    typer.echo(json.dumps({"stopped": runs}) if as_json else told)
 
 
 def _wait(place: Place) -> None:

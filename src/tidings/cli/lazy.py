@@ -17,10 +17,9 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
+from tidings.cli.codes import BAD_NEWS as BAD_NEWS
+from tidings.cli.codes import WRONG_QUESTION as WRONG_QUESTION
 from tidings.errors import LogCorruptError, TidingsError
-
-BAD_NEWS = 1
-WRONG_QUESTION = 2
 
 
 class LazyGroup(TyperGroup):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,22 +19,33 @@ COMMANDS: dict[str, str] = {
     "acp-proxy": "tidings.cli.acp_proxy:app",
     "bridge": "tidings.cli.bridge:app",
     "clear": "tidings.cli.clear:app",
+    "connect": "tidings.cli.connect:app",
+    "completion": "tidings.cli.completion:app",
     "consent": "tidings.cli.consent:app",
     "demo": "tidings.cli.demo:demo",
+    "detach": "tidings.cli.detach:app",
+    "disconnect": "tidings.cli.disconnect:app",
+    "doctor": "tidings.cli.doctor:app",
     "down": "tidings.cli.down:app",
     "explain": "tidings.cli.explain:app",
+    "hook": "tidings.cli.hook.command:app",
+    "init": "tidings.cli.init:app",
     "lint": "tidings.cli.lint:app",
     "log": "tidings.cli.log:app",
     "mcp": "tidings.cli.mcp:app",
     "memory": "tidings.cli.memory:app",
+    "panel": "tidings.cli.panel:app",
     "pending": "tidings.cli.pending:app",
+    "purge": "tidings.cli.purge:app",
     "remind": "tidings.cli.remind:app",
+    "replay": "tidings.cli.replay:app",
     "revoke": "tidings.cli.revoke:app",
     "sessions": "tidings.cli.sessions:app",
     "status": "tidings.cli.status:app",
     "up": "tidings.cli.up:app",
     "version": "tidings.cli.version:app",
     "watch": "tidings.cli.watch:app",
+    "workspaces": "tidings.cli.workspaces:app",
 }
 """Each command and its home, `module:name`, in the order of `tidings --help`."""
 
@@ -60,6 +71,11 @@ def _options(
         ),
     ] = False,
 ) -> None: ...
+
+
+def root() -> Any:
+    """The whole command line as one command, for who reads it."""
+    return typer.main.get_command(app)
 
 
 def run() -> None:

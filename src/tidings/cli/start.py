@@ -1,7 +1,7 @@
-"""The entry point of the console script: straight to the interposer, or on to the whole command line.
+"""The entry point of the console script: straight to what others wait for, or on to the whole command line.
 
-An editor waits for `tidings acp-proxy` to start, so that it takes a way of its own past Typer. Everything
-else, also its `--help`, goes to `main`.
+An editor waits for `tidings acp-proxy` to start, and an agent for each `tidings hook`, so that they take
+ways of their own past Typer. Everything else, also their `--help`, goes to `main`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,10 @@ from __future__ import annotations
 import sys
 
 FAST = "acp-proxy"
+COMPLETE = "__complete"
+"""What the scripts of `tidings completion` call."""
+HOOK = "hook"
+_SLOW = ("--wake", "-h", "--help")
 _WRONG_QUESTION = 2
 
 
@@ -17,6 +21,15 @@ def run() -> None:
     arguments = sys.argv[1:]
     if arguments[:1] == [FAST] and not _asks_for_help(arguments[1:]):
         sys.exit(proxy(arguments[1:]))
+    if arguments[:1] == [HOOK] and len(arguments) > 1 and not {"mcp", *_SLOW}.intersection(arguments):
+        from tidings.cli.hook.call import main
+
+        sys.exit(main(arguments[1:]))
+    if arguments[:1] == [COMPLETE]:
+        from tidings.cli.completing import run as complete
+
+        complete(arguments[1:])
+        return
     from tidings.cli.main import run as run_main
 
     run_main()
@@ -26,9 +39,10 @@ def proxy(arguments: list[str]) -> int:
     """Run the interposer; gives the exit code."""
     from tidings.acp.proxy.options import read_options
     from tidings.acp.proxy.run import run as run_proxy
+    from tidings.cli.interposed import join
 
     try:
-        return run_proxy(read_options(arguments))
+        return run_proxy(read_options(arguments), join)
     except _our_error() as error:
         print(f"tidings: {error}", file=sys.stderr)
         return _WRONG_QUESTION

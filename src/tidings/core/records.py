@@ -20,17 +20,23 @@ _LONGEST = 200
 
 
 @lru_cache(maxsize=1024)
-def transcript_topic(session_id: str) -> str:
-    """The topic that holds the events and messages of a session.
+def topic_part(session_id: str) -> str:
+    """A session's id as part of a topic: odd characters are %-coded.
 
-    Odd characters are %-coded; a very long id is cut and told apart by its hash.
+    A very long id is cut and told apart by its hash.
     """
     safe = "".join(c if c.isprintable() and c not in " %" else f"%{ord(c):02X}" for c in session_id)
     if len(safe) > _LONGEST:
         from hashlib import sha256  # only a very long id pays for loading it
 
         safe = f"{safe[:_LONGEST]}~{sha256(safe.encode()).hexdigest()[:16]}"
-    return f"session.{safe}.transcript"
+    return safe
+
+
+@lru_cache(maxsize=1024)
+def transcript_topic(session_id: str) -> str:
+    """The topic that holds the events and messages of a session."""
+    return f"session.{topic_part(session_id)}.transcript"
 
 
 KINDS: dict[str, tuple[str, ...]] = {

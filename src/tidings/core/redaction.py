@@ -23,6 +23,9 @@ _SECRET_VALUE = re.compile(r"\w+://[^/\s:@]*:[^/\s@]+@|-----BEGIN [A-Z ]*PRIVATE
 SHORTEST_KNOWN = 6
 """A known value shorter than this is not looked for: it would hit innocent words."""
 
+_LONGEST_LINE = 4 * 1024
+"""How far back from a cut the end of a line is looked for."""
+
 _PLAIN_WORDS = frozenset(("true", "false", "none", "null", "undefined", "required", "optional", "default"))
 
 _TOKEN_SHAPES = (
@@ -44,10 +47,25 @@ _TOKEN_SHAPES = (
     r"do[opr]_v1_[a-f0-9]{64}",
     r"dckr_pat_[\w-]{20,64}",
     r"eyJ[\w-]{8,4000}\.eyJ[\w-]{8,4000}(?:\.[\w-]{0,4000})?",
-    r"age-secret-key-1[a-z0-9]{40,80}",
+    r"AGE-SECRET-KEY-1[A-Z0-9]{40,80}",
+    r"GOCSPX-[\w-]{20,64}",
+    r"(?:dapi|key-)[a-f0-9]{32}(?![a-z0-9])",
+    r"(?:shp(?:at|ca|pa|ss)|sbp|rubygems)_[a-fA-F0-9]{32,64}",
+    r"pul-[a-f0-9]{40}",
+    r"sq0(?:atp|csp|idp)-[\w-]{20,64}",
+    r"hv[sbr]\.[\w-]{24,300}",
+    r"dp\.(?:pt|st|ct|sa|scim|audit)\.\w{40,64}",
+    r"[\w.~-]{3}\dQ~[\w.~-]{31,40}",
+    r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,80}",
+    r"[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}",
 )
 _TOKEN = re.compile(rf"(?<![\w-])(?:{'|'.join(_TOKEN_SHAPES)})", re.ASCII)
-_SLACK_HOOK = re.compile(r"(hooks\.slack\.com/(?:services|workflows)/)[\w/]{8,200}", re.ASCII)
+_HOOK = re.compile(
+    r"((?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|webhook\.office\.com/webhookb2)/)"
+    r"[\w/@.-]{8,300}",
+    re.ASCII,
+)
+"""Addresses that are a secret by themselves."""
 
 _BASE64_LINES = r"(?:[ \t>|]*[A-Za-z0-9+/=]{16,128}[ \t]*\\?(?:\r?\n|\\n|$))"
 _KEY_BLOCK = re.compile(
@@ -78,7 +96,8 @@ _URL_QUERY = re.compile(
 
 _TELLING = (
     r"(?:secret|token|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key"
-    r"|encryption[_-]?key|credentials?|auth[_-]?key|webhook[_-]?key|client[_-]?secret|session[_-]?key)"
+    r"|encryption[_-]?key|credentials?|auth[_-]?key|webhook[_-]?key|client[_-]?secret|session[_-]?key"
+    r"|passwort|kennwort|mot de passe|contraseña|(?<=[_-])pass(?![A-Za-z]))"
 )
 _ASSIGNED = re.compile(
     rf"(?i)(?P<name>(?<![A-Za-z0-9])[A-Za-z0-9_.-]{{0,60}}?{_TELLING}(?:[_-][A-Za-z0-9_-]{{0,40}})?)"
@@ -92,6 +111,13 @@ _OPTION = re.compile(
     rf"(?i)(?P<name>--?[A-Za-z0-9-]{{0,40}}{_TELLING}[ =])(?P<value>[^\s\"'-][^\s\"']{{3,500}})"
 )
 
+_GIVEN = re.compile(
+    r"(?P<name>\bcurl\b[^\n|;]{0,500}?\s(?:-u|--user)[ =][\"']?[^\s:\"']{0,200}:"
+    r"|\bmysql(?:dump|admin)?\b[^\n|;]{0,500}?\s-p(?=\S)"
+    r"|\blogin\s+\S{1,200}\s+password\s+)(?!\[redacted|//)[^\s\"']{3,500}"
+)
+"""Passwords as programs are given them: curl -u, mysql -p, and the lines of .netrc."""
+
 _CANDIDATE = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{32,500}={0,2}(?![\w+/.-])", re.ASCII)
 _HARMLESS_BEFORE = re.compile(r"(?:sha\d{1,3}[-:]|SHA\d{1,3}:|h1:|md5-|ssh-[a-z0-9-]+ |integrity[\"': ]+)$")
 _HARMLESS = re.compile(r"[0-9a-fA-F-]+|sha\d{3}-.*|_?_[ZR].*|[A-Z0-9_]+|[a-z0-9_-]+|[A-Za-z_/-]+", re.ASCII)
@@ -102,15 +128,14 @@ lot, less than 0.25 in names and paths."""
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
     """`text` with each secret replaced by a mark that says what kind it was."""
-    for value in sorted({one for one in known if len(one) >= SHORTEST_KNOWN}, key=len, reverse=True):
-        text = text.replace(value, _mark("known value"))
+    text = without_known(text, known)
     if "PRIVATE KEY" in text:
         text = _KEY_BLOCK.sub(_mark("private key"), text)
         text = _KEY_TAIL.sub(_mark("private key"), text)
     text = _HEADER.sub(_header, text)
     text = _SECRET_HEADER.sub(lambda m: m["name"] + _mark("header"), text)
     text = _BEARER.sub(lambda m: m[1] + _mark("token"), text)
-    text = _SLACK_HOOK.sub(lambda m: m[1] + _mark("url"), text)
+    text = _HOOK.sub(lambda m: m[1] + _mark("url"), text)
     if "://" in text:
         text = _URL_PASSWORD.sub(lambda m: m[1] + _mark("password"), text)
         text = _URL_USER.sub(lambda m: m[1] + _mark("token"), text)
@@ -121,7 +146,30 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     text = _OPTION.sub(
         lambda m: m["name"] + (m["value"] if _is_mark(m["value"]) else _mark("option")), text
     )
+    text = _GIVEN.sub(lambda m: m["name"] + _mark("password"), text)
     return _CANDIDATE.sub(_drawn, text)
+
+
+def without_known(text: str, known: Iterable[str]) -> str:
+    """`text` with the values that are known to be secret replaced, and nothing else."""
+    for value in sorted({one for one in known if len(one) >= SHORTEST_KNOWN}, key=len, reverse=True):
+        text = text.replace(value, _mark("known value"))
+    return text
+
+
+def beginning(text: str, longest: int) -> str:
+    """The beginning of a text, to be redacted: without the word or line that the cut goes through.
+
+    Half of it may be half a secret, which nobody would recognise.
+    """
+    if len(text) <= longest:
+        return text
+    cut = text[:longest]
+    least = max(longest - _LONGEST_LINE, 0)
+    at = cut.rfind("\n", least)
+    if at < 0:
+        at = cut.rfind(" ", least)
+    return cut[: at if at >= 0 else least]
 
 
 def looks_secret(name: str, value: str) -> bool:
@@ -164,7 +212,7 @@ def _is_literal(name: str, value: str, *, quoted: bool) -> bool:
     if quoted or name.isupper():
         return not value.isdigit() or len(value) >= SHORTEST_KNOWN
     mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
-    return len(value) >= 8 and mixed and re.fullmatch(r"[\w+/=.~!@#%^-]+", value) is not None
+    return len(value) >= SHORTEST_KNOWN and mixed and re.fullmatch(r"[\w+/=.~!@#%^-]+", value) is not None
 
 
 def _drawn(found: re.Match[str]) -> str:
@@ -173,7 +221,7 @@ def _drawn(found: re.Match[str]) -> str:
     if _HARMLESS_BEFORE.search(found.string, max(0, found.start() - 24), found.start()):
         return word
     body = word.rstrip("=")
-    if _HARMLESS.fullmatch(body) or sum(map(str.isdigit, body)) < 3:
+    if all(map(_HARMLESS.fullmatch, filter(None, body.split("/")))) or sum(map(str.isdigit, body)) < 3:
         return word
     return _mark("random value") if _turns(body) >= _TURNS else word
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import PurePath
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -16,6 +17,12 @@ from tidings.core.producers import shown
 from tidings.errors import CallerError
 
 NAME = msgspec.Meta(min_length=1, max_length=200)
+
+Durability: TypeAlias = Literal["transcript", "request", "unknown"]
+"""Where a reminder is once its host acknowledged it: in a transcript that is kept, or in a request."""
+
+
+LONGEST_PATIENCE = 24 * 3600.0
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,6 +33,22 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     workspace: str | None = None
     tags: tuple[str, ...] = ()
     capabilities: dict[str, object] = msgspec.field(default_factory=dict)
+    started_ms: int = 0
+    ended_ms: int | None = None
+
+    @property
+    def delivery(self) -> Durability:
+        """What its host promises about a delivery."""
+        said = self.capabilities.get("delivery")
+        return said if said in ("transcript", "request") else "unknown"
+
+    @property
+    def patience_ms(self) -> int | None:
+        """How long its host may be silent, if it asked for more or less than others."""
+        said = self.capabilities.get("patienceSeconds")
+        if not isinstance(said, (int, float)) or not 0 < said <= LONGEST_PATIENCE:
+            return None
+        return int(said * 1000)
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

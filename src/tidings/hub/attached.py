@@ -1,18 +1,19 @@
 """A session of your own loop, joined to the hub: what is addressed to it comes into its mailbox.
 
 Inside the block the session is registered, reminders are leased, put into the mailbox, and then
-acknowledged. The reminder's id makes a repetition harmless: it is in the transcript once. A hub that goes
-away is waited for. What the session refuses is noted in its log, once, and stays with the hub.
+acknowledged. The reminder's id makes a repetition harmless: it is in the transcript once. What happens in
+the session is told to the hub (`telling.py`). A hub that goes away is waited for. What the session refuses
+is noted in its log, once, and stays with the hub.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 import msgspec
 
@@ -25,17 +26,24 @@ from tidings.hub import shapes
 from tidings.hub.client import ask
 from tidings.hub.failure import HubError
 from tidings.hub.place import place_of
+from tidings.hub.rows import producer_for
+from tidings.hub.telling import telling
 
 WAIT_SECONDS = 20.0
+GOODBYE_SECONDS = 2.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 NOTED = 100
 """How many of the last problems are remembered, so that each is noted once."""
+
+Deliver: TypeAlias = Callable[[shapes.LeasedRow], Awaitable[None]]
 
 
 class Attached:
     """Joins `session` to the hub for an `async with` block.
 
-    `workspace` is the current folder unless given; `socket` that of this user's hub.
+    `workspace` is the current folder unless given; `socket` that of this user's hub. With `patient`, a hub
+    that is not there is no error: the session joins when one starts. `deliver` puts a reminder somewhere
+    else than into the session's mailbox; it raises `CallerError` or `RpcError` for one that is refused.
     """
 
     def __init__(
@@ -47,6 +55,8 @@ class Attached:
         tags: Sequence[str] = (),
         capabilities: Mapping[str, object] | None = None,
         socket: str | None = None,
+        patient: bool = False,
+        deliver: Deliver | None = None,
     ) -> None:
         self.session = session
         self._about: Payload = {
@@ -54,20 +64,27 @@ class Attached:
             "agent": agent or session.agent_id,
             "workspace": os.path.realpath(workspace or os.getcwd()),
             "tags": list(tags),
-            "capabilities": dict(capabilities or {}),
+            "capabilities": {"delivery": "transcript", **(capabilities or {})},
         }
         self._socket = socket or place_of().socket
+        self._patient = patient
+        self._put = deliver or self._remind
         self._noted: list[tuple[str, str]] = []
+        self._there = asyncio.Event()
+        self._telling: AbstractAsyncContextManager[None] = nullcontext()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         """Register.
 
         Raises:
-            HubError: no hub answers; start one with `tidings up`.
+            HubError: no hub answers; start one with `tidings up`. Not for one that is patient.
             RpcError: the hub refused.
         """
-        await self._ask("register", self._about)
+        if not self._patient:
+            await self._register()
+        self._telling = telling(self.session, self._ask, self._note_code, self._there)
+        await self._telling.__aenter__()
         self._task = asyncio.create_task(self._follow())
         return self
 
@@ -82,29 +99,41 @@ class Attached:
             return
         task.cancel()
         await asyncio.wait({task})
-        with suppress(HubError, RpcError):  # a hub that is gone, or forgot us, needs no goodbye
-            await self._ask("unregister", {"sessionId": self.session.id})
+        try:
+            await self._telling.__aexit__(None, None, None)
+        finally:
+            await self._leave()
         if not task.cancelled() and (failure := task.exception()) is not None and error is None:
             raise failure
+
+    async def _leave(self) -> None:
+        if self._there.is_set():
+            with suppress(HubError, RpcError):  # a hub that is gone, or forgot us, needs no goodbye
+                await ask(self._socket, "hub/unregister", {"sessionId": self.session.id}, GOODBYE_SECONDS)
+
+    async def _register(self) -> None:
+        await self._ask("register", self._about)
+        self._there.set()
 
     async def _follow(self) -> None:
         pause = FIRST_PAUSE
         while True:
             try:
+                if not self._there.is_set():
+                    await self._register()
                 await self._deliver(await self._leased())
                 pause = FIRST_PAUSE
             except (HubError, RpcError) as error:
+                self._missed(error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
-                await self._recover(error)
 
-    async def _recover(self, error: HubError | RpcError) -> None:
+    def _missed(self, error: HubError | RpcError) -> None:
         """Register again with a hub that went away or forgot us; another refusal is noted."""
         if isinstance(error, RpcError) and error.code != UNKNOWN_SESSION:
             self._note("", error)
-            return
-        with suppress(HubError, RpcError):  # the next lease meets it again
-            await self._ask("register", self._about)
+        else:
+            self._there.clear()
 
     async def _leased(self) -> list[shapes.LeasedRow]:
         asked: Payload = {"sessionId": self.session.id, "waitSeconds": WAIT_SECONDS}
@@ -112,26 +141,37 @@ class Attached:
         return msgspec.convert(answer, shapes.LeaseAnswer).reminders
 
     async def _deliver(self, leased: Sequence[shapes.LeasedRow]) -> None:
-        taken = [row.reminder_id for row in leased if self._take(row)]
+        taken = [row.reminder_id for row in leased if await self._take(row)]
         if taken:
             await self._ask("acknowledge", {"sessionId": self.session.id, "reminderIds": taken})
 
-    def _take(self, row: shapes.LeasedRow) -> bool:
-        """Put it into the mailbox; False when the session refuses it."""
+    async def _take(self, row: shapes.LeasedRow) -> bool:
+        """Put it into the mailbox; False when that is refused."""
         try:
-            self.session.remind(row.reminder, mode=row.mode)
-        except CallerError as error:
+            await self._put(row)
+        except (CallerError, RpcError) as error:
             self._note(row.reminder_id, error)
             return False
         return True
 
+    async def _remind(self, row: shapes.LeasedRow) -> None:
+        self.session.remind(
+            row.reminder,
+            mode=row.mode,
+            producer=producer_for(row.origin),
+            origin=row.origin,
+            grants=frozenset(row.grants),
+        )
+
     def _note(self, reminder_id: str, error: TidingsError) -> None:
         """Write down what went wrong with a reminder, or with the hub, once."""
         about = (reminder_id, str(error))
-        if about in self._noted:
-            return
-        self._noted = [*self._noted[-NOTED:], about]
-        told = records.warning("hub_refused", "hub", str(error), reminder_id=reminder_id or None)
+        if about not in self._noted:
+            self._noted = [*self._noted[-NOTED:], about]
+            self._note_code("hub_refused", str(error), reminder_id or None)
+
+    def _note_code(self, code: str, message: str, reminder_id: str | None = None) -> None:
+        told = records.warning(code, "hub", message, reminder_id=reminder_id)
         with self.session.step():
             self.session.note((told,))
 

@@ -2,7 +2,8 @@
 
 `apply` is the only thing that changes it, live and at replay alike. Envelopes that are finished are
 kept without their text, the last `REMEMBERED` of them, so that a repeated id and a late acknowledgement
-get their answer. It decides nothing and writes nothing: `service.py` does.
+get their answer; of the sessions that left, the last `ENDED`. It decides nothing and writes nothing:
+`service.py` does.
 """
 
 from __future__ import annotations
@@ -17,12 +18,18 @@ from tidings.core.records import Record
 from tidings.hub import envelope as letters
 from tidings.hub.address import Registration
 from tidings.hub.envelope import Envelope, State
+from tidings.hub.hosting.hosted import OFFERED, Hosted, evolve
+from tidings.hub.rows import reminder_of
 
 REGISTERED = "hub.session.registered"
 LEFT = "hub.session.left"
 
 REMEMBERED = 10_000
 """How many finished envelopes are remembered."""
+ENDED = 200
+"""How many sessions that left are remembered."""
+HOSTED = 1_000
+"""How many sessions of hosts are remembered, those there are and those that were."""
 
 
 class Board:
@@ -30,9 +37,11 @@ class Board:
 
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self.sessions: dict[str, Registration] = {}
+        self.ended: OrderedDict[str, Registration] = OrderedDict()
+        self.hosted: OrderedDict[str, Hosted] = OrderedDict()
         self.open: dict[str, Envelope] = {}
         self.finished: OrderedDict[str, Envelope] = OrderedDict()
-        self._boxes: dict[str, dict[str, None]] = {}
+        self.boxes: dict[str, dict[str, None]] = {}
         for record in records:
             self.apply(record)
 
@@ -41,8 +50,11 @@ class Board:
         if record.kind == REGISTERED:
             session = msgspec.convert(record.payload, Registration)
             self.sessions[session.session_id] = session
+            self.ended.pop(session.session_id, None)
         elif record.kind == LEFT:
-            self.sessions.pop(str(record.payload["session_id"]), None)
+            self._left(str(record.payload["session_id"]), record.payload.get("at_ms"))
+        elif record.kind.startswith("hub.host."):
+            self._host(record)
         elif record.kind == letters.ACCEPTED:
             self._keep(letters.opened(record.payload))
         elif record.kind.startswith("hub.reminder."):
@@ -50,13 +62,26 @@ class Board:
             if found is not None:
                 self._keep(letters.evolve(found, record))
 
+    def _host(self, record: Record) -> None:
+        """A record of a host's session; one that offers reminders takes them from their envelopes."""
+        name = record.payload.get("session_id")
+        if not isinstance(name, str):
+            return
+        ids = record.payload.get("reminder_ids") if record.kind == OFFERED else ()
+        found = [self.open[one] for one in msgspec.convert(ids, list[str]) if one in self.open]
+        session = self.hosted.get(name) or Hosted(session_id=name)
+        self.hosted[name] = evolve(session, record, [reminder_of(one) for one in found])
+        self.hosted.move_to_end(name)
+        while len(self.hosted) > HOSTED:
+            self.hosted.popitem(last=False)
+
     def find(self, reminder_id: str) -> Envelope | None:
         """The envelope of this reminder, open or finished."""
         return self.open.get(reminder_id) or self.finished.get(reminder_id)
 
     def box(self, session_id: str) -> Iterator[Envelope]:
         """The open envelopes that have something for a session, first come first."""
-        return (self.open[name] for name in tuple(self._boxes.get(session_id, ())))
+        return (self.open[name] for name in tuple(self.boxes.get(session_id, ())))
 
     def counts(self) -> dict[State, int]:
         """How many envelopes are in each state, among those that are remembered."""
@@ -65,6 +90,18 @@ class Board:
             for envelope in group.values():
                 counted[envelope.state] += 1
         return counted
+
+    def session(self, session_id: str) -> Registration | None:
+        """A session that is there, or was."""
+        return self.sessions.get(session_id) or self.ended.get(session_id)
+
+    def _left(self, session_id: str, at_ms: object) -> None:
+        session = self.sessions.pop(session_id, None)
+        if session is None:
+            return
+        self.ended[session_id] = replace(session, ended_ms=at_ms if isinstance(at_ms, int) else 0)
+        while len(self.ended) > ENDED:
+            self.ended.popitem(last=False)
 
     def _keep(self, envelope: Envelope) -> None:
         name = envelope.reminder_id
@@ -81,7 +118,7 @@ class Board:
     def _index(self, envelope: Envelope) -> None:
         for session_id, delivery in envelope.deliveries.items():
             if delivery.state in ("waiting", "leased"):
-                self._boxes.setdefault(session_id, {})[envelope.reminder_id] = None
+                self.boxes.setdefault(session_id, {})[envelope.reminder_id] = None
             else:
                 self._drop(session_id, envelope.reminder_id)
 
@@ -90,11 +127,11 @@ class Board:
             self._drop(session_id, envelope.reminder_id)
 
     def _drop(self, session_id: str, reminder_id: str) -> None:
-        box = self._boxes.get(session_id)
+        box = self.boxes.get(session_id)
         if box is not None:
             box.pop(reminder_id, None)
             if not box:
-                del self._boxes[session_id]
+                del self.boxes[session_id]
 
 
 def _without_text(envelope: Envelope) -> dict[str, object]:

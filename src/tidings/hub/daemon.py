@@ -22,11 +22,15 @@ from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
 from tidings.hub.failure import HubError
+from tidings.hub.hosting.endpoint import LONGEST_PAYLOAD
+from tidings.hub.hosting.pushing.attending import NAME, attending
 from tidings.hub.http import Site
 from tidings.hub.operations import BY_METHOD, operate
 from tidings.hub.place import Place, State, locked, prepare, token_of, write_state
+from tidings.hub.policy import read_policy
 from tidings.hub.service import Hub
 from tidings.hub.store import Store, open_store
+from tidings.hub.workspace.attaching import Workspaces
 from tidings.shell.ids import now_ms
 from tidings.version import __version__
 
@@ -58,10 +62,14 @@ async def serve(place: Place, port: int, ready: Callable[[State], None], stop: a
         if not ours:
             raise AlreadyRunning(f"a hub runs already; its folder is {str(place.home)!r}")
         place.state_file.unlink(missing_ok=True)
+        policy = read_policy(place.home)
         async with AsyncExitStack() as parts:
             store = await parts.enter_async_context(_log(place))
-            hub = Hub(store)
+            hub = Hub(store, policy=policy)
+            await parts.enter_async_context(Workspaces(hub, memory=place.home / "workspaces.json"))
             await parts.enter_async_context(_sweeping(hub))
+            await parts.enter_async_context(attending(hub.hosting, place.home / NAME))
+            await parts.enter_async_context(_retaining(hub))
             url = await parts.enter_async_context(_website(hub, place, port))
             await parts.enter_async_context(_door(hub, place, stop))
             ready(_announced(place, url))
@@ -105,6 +113,16 @@ async def _sweeping(hub: Hub) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
+async def _retaining(hub: Hub) -> AsyncIterator[None]:
+    task = asyncio.create_task(hub.retention.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
+@asynccontextmanager
 async def _door(hub: Hub, place: Place, stop: asyncio.Event) -> AsyncIterator[None]:
     async def handle(call: Call) -> Payload | None:
         if call.method == STOP:
@@ -115,7 +133,7 @@ async def _door(hub: Hub, place: Place, stop: asyncio.Event) -> AsyncIterator[No
             raise RpcError(METHOD_NOT_FOUND, f"unknown method {shown(call.method)}")
         return await operate(hub, operation, call.params)
 
-    door = Door(place.socket, handle, connections=CONNECTIONS)
+    door = Door(place.socket, handle, connections=CONNECTIONS, longest=LONGEST_PAYLOAD)
     await door.open()
     try:
         yield
@@ -152,9 +170,12 @@ async def _website(hub: Hub, place: Place, port: int) -> AsyncIterator[str]:
 
 def _listener(port: int) -> socket.socket:
     try:
-        return socket.create_server((HOST, port))
+        listener = socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
         raise HubError(f"{HOST}:{port} cannot be used: {error}; give another with --port") from error
+    # asyncio does this only for sockets of its own: without it each small answer waits for an ACK, 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 async def _started(server: WebServer, task: asyncio.Task[None]) -> None:

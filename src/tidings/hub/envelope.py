@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from tidings.core.mailbox import RevokeError
 from tidings.core.records import Record
 from tidings.core.reminder import Payload
-from tidings.errors import CallerError
 from tidings.hub.address import Address
+from tidings.hub.failure import NotThereError
 
 State: TypeAlias = Literal["waiting", "leased", "acknowledged", "expired", "revoked"]
 STATES: tuple[State, ...] = get_args(State)
@@ -43,7 +43,8 @@ class Delivery(msgspec.Struct, frozen=True):
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """A reminder on its way: its options, its address, until when, and a delivery for each session.
 
-    `ended` says that no session can be added and nothing waits any more; a lease may outlive it.
+    `origin` is there when it comes from outside, with what the user grants that origin. `ended` says that
+    no session can be added and nothing waits any more; a lease may outlive it.
     """
 
     reminder_id: str
@@ -53,6 +54,8 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     deliver_until_ms: int
     accepted_at_ms: int = 0
+    origin: str | None = None
+    grants: tuple[str, ...] = ()
     ended: End | None = None
     deliveries: Mapping[str, Delivery] = msgspec.field(default_factory=dict)
 
@@ -74,7 +77,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
         return self.ended is not None or self.to.session is not None
 
 
-class Unaddressed(CallerError):
+class Unaddressed(NotThereError):
     """A session acknowledges what it was never given."""
 
 
@@ -89,6 +92,8 @@ def accepted(envelope: Envelope, session_ids: Iterable[str]) -> list[Record]:
         "deliver_until_ms": envelope.deliver_until_ms,
         "accepted_at_ms": envelope.accepted_at_ms,
     }
+    if envelope.origin is not None:
+        payload |= {"origin": envelope.origin, "grants": list(envelope.grants)}
     named = [] if envelope.to.session is None else [envelope.to.session]
     return [Record(ACCEPTED, payload), *addressed(envelope, [*named, *session_ids])]
 
@@ -136,6 +141,11 @@ def acknowledged(envelope: Envelope, session_id: str) -> list[Record]:
     if delivery.state == "acknowledged":
         return []
     return [Record(ACKNOWLEDGED, {**_about(envelope, session_id), "late": delivery.state != "leased"})]
+
+
+def taken(envelope: Envelope, session_id: str) -> Record:
+    """The record that a host got it in the answer which asked for it: leased and acknowledged at once."""
+    return Record(ACKNOWLEDGED, {**_about(envelope, session_id), "late": False})
 
 
 def overdue(envelope: Envelope, now_ms: int) -> list[Record]:

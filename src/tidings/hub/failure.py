@@ -10,6 +10,10 @@ class HubFullError(CallerError):
     """The hub holds as much as it may; nothing that was accepted is lost."""
 
 
+class NotThereError(CallerError):
+    """What a request names is not known here."""
+
+
 class UnknownSessionError(CallerError):
     """A session that is not registered, or was forgotten because nothing was heard of it."""
 

@@ -8,14 +8,18 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tidings.bridge.rpc import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcError
 from tidings.core.producers import shown
 from tidings.hub.feed import Feed
 from tidings.hub.guard import Guard
+from tidings.hub.hosting import endpoint as hook
+from tidings.hub.login import Keys, endpoints
 from tidings.hub.openapi import document
 from tidings.hub.operations import OPERATIONS, PREFIX, Operation, operate
+from tidings.hub.panel import site as panel
 from tidings.hub.service import Hub
 from tidings.hub.wire import (
     HttpRefusal,
@@ -27,6 +31,8 @@ from tidings.hub.wire import (
 )
 from tidings.version import __version__
 
+RECORDS = f"{PREFIX}/records"
+
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -35,22 +41,37 @@ class Site(Guard):
 
     def __init__(self, hub: Hub, token: str, port: int = 0) -> None:
         self._feed = Feed(hub)
-        super().__init__(_application(hub, self._feed), token, port)
+        keys = Keys(token)
+        super().__init__(_application(hub, self._feed, keys), keys, port)
 
     def close(self) -> None:
         """End every live stream."""
         self._feed.close()
 
 
-def _application(hub: Hub, feed: Feed) -> Starlette:
-    routes = [
+def _application(hub: Hub, feed: Feed, keys: Keys) -> ASGIApp:
+    """Everything; the live feed stands before Starlette, whose layers would cost half of it."""
+    site = _starlette(hub, feed, keys)
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        live = scope["type"] == "http" and (scope["method"], scope["path"]) == ("GET", RECORDS)
+        await (feed if live else site)(scope, receive, send)
+
+    return serve
+
+
+def _starlette(hub: Hub, feed: Feed, keys: Keys) -> Starlette:
+    routes: list[BaseRoute] = [Route(PREFIX + hook.PATH, hook.endpoint(hub.hosting), methods=["POST"])]
+    routes += [
         Route(each.path, _endpoint(hub, each), methods=[each.verb], name=each.name) for each in OPERATIONS
     ]
     routes += [
-        Route(f"{PREFIX}/records", feed, methods=["GET"]),
+        Route(RECORDS, feed, methods=["GET"]),
         Route(f"{PREFIX}/health", _health, methods=["GET"]),
         Route(f"{PREFIX}/openapi.json", _openapi, methods=["GET"]),
     ]
+    routes += [Route(path, endpoint, methods=["POST"]) for path, endpoint in endpoints(keys).items()]
+    routes += panel.routes()
     handlers = {HttpRefusal: _refused, HTTPException: _not_served, Exception: _broken}
     return Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
 

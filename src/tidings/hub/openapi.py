@@ -9,19 +9,23 @@ import msgspec
 
 from tidings.core.reminder import Payload
 from tidings.errors import Problem
+from tidings.hosts.happening import HOSTS
+from tidings.hub.exact import exact
+from tidings.hub.hosting.endpoint import PATH as HOOK
+from tidings.hub.login import COOKIE, LOGIN, LOGOUT
 from tidings.hub.operations import OPERATIONS, PREFIX, VERSION, Operation
 
 _REF = "#/components/schemas/{name}"
 
 STATUSES: dict[int, str] = {
     400: "The request is wrong; the message names the field, the value and the fix.",
-    401: "The token is missing or wrong.",
+    401: "The token or the cookie is missing or wrong.",
     403: "The Host or Origin is not the hub's own.",
     404: "The session or the reminder is not known.",
     409: "It was delivered already, its time was over, or its id is taken by another reminder.",
     413: "The body is too long.",
     415: "The body is not application/json.",
-    429: "The hub holds as much as it may; send again later.",
+    429: "The hub holds as much as it may, or too many wrong tokens came; send again later.",
     500: "The log could not be written, or the disk did not confirm it; send again with the same id.",
 }
 """Every refusal, and what it means."""
@@ -63,15 +67,19 @@ def document(version: str) -> Payload:
     _, components = msgspec.json.schema_components(
         [*types, Refusal, Health], ref_template=_REF, schema_hook=_anything
     )
+    components = {name: exact(name, schema) for name, schema in components.items()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Tidings hub", "version": version},
         "paths": _paths(components),
         "components": {
             "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+            },
         },
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"cookie": []}],
     }
 
 
@@ -86,6 +94,9 @@ def _paths(components: Payload) -> Payload:
         paths.setdefault(each.path, {})[each.verb.lower()] = _operation(each, components)
     paths[f"{PREFIX}/records"] = {"get": _records()}
     paths[f"{PREFIX}/health"] = {"get": _health()}
+    paths[f"{PREFIX}{HOOK}"] = {"post": _hook()}
+    paths[LOGIN] = {"post": _signing("login", "Give the panel's page its cookie.")}
+    paths[LOGOUT] = {"post": _signing("logout", "Take the cookie back.")}
     return dict(paths)
 
 
@@ -101,27 +112,32 @@ def _operation(each: Operation, components: Payload) -> Payload:
 
 
 def _query(schema: object) -> list[Payload]:
-    members = schema.get("properties", {}) if isinstance(schema, dict) else {}
-    return [_parameter(name, member, "query") for name, member in members.items()]
+    read = schema if isinstance(schema, dict) else {}
+    needed = read.get("required", ())
+    return [
+        _parameter(name, member, "query", required=name in needed)
+        for name, member in read.get("properties", {}).items()
+    ]
 
 
-def _parameter(name: str, schema: Payload, place: str) -> Payload:
-    return {"name": name, "in": place, "required": False, "schema": schema}
+def _parameter(name: str, schema: Payload, place: str, *, required: bool = False) -> Payload:
+    return {"name": name, "in": place, "required": required, "schema": schema}
 
 
 def _records() -> Payload:
     cursor: Payload = {"type": "integer", "minimum": 0}
     return {
         "operationId": "records",
-        "summary": f"Follow the hub's records as server-sent events ({VERSION}).",
+        "summary": f"Follow the hub's records, or what a session told, as server-sent events ({VERSION}).",
         "parameters": [
             _parameter("fromCursor", cursor, "query"),
             _parameter("kindPrefix", {"type": "string"}, "query"),
+            _parameter("sessionId", {"type": "string"}, "query"),
             _parameter("Last-Event-ID", {"type": "string", "pattern": "^[0-9]+$"}, "header"),
         ],
         "responses": {
             "200": {"description": "A stream of records.", "content": {"text/event-stream": {}}},
-            **_refusals((400, 401, 403, 429)),
+            **_refusals((400, 401, 403, 404, 429)),
         },
     }
 
@@ -133,6 +149,26 @@ def _health() -> Payload:
         "security": [],
         "responses": {"200": _json("The hub answers.", Health), **_refusals((403,))},
     }
+
+
+def _hook() -> Payload:
+    """A host's own payload and its own answer: any object."""
+    anything: Payload = {"application/json": {"schema": {"type": "object"}}}
+    known: Payload = {"type": "string", "enum": list(HOSTS)}
+    answered: Payload = {"description": "What the host reads; empty means nothing.", "content": anything}
+    return {
+        "operationId": "hook",
+        "summary": "Answer a hook of a coding agent: its payload as it is, its answer as it reads it.",
+        "parameters": [_parameter("host", known, "path", required=True)],
+        "requestBody": {"required": True, "content": anything},
+        "responses": {"200": answered, **_refusals((400, 401, 403, 404, 413, 415))},
+    }
+
+
+def _signing(name: str, summary: str) -> Payload:
+    done: Payload = {"description": "Done; the cookie is in `Set-Cookie`."}
+    refusals = _refusals((401, 403, 429))
+    return {"operationId": name, "summary": summary, "responses": {"204": done, **refusals}}
 
 
 def _refusals(codes: Iterable[int]) -> Payload:

@@ -14,13 +14,15 @@ import msgspec
 
 from tidings.bridge.handle import refusal
 from tidings.bridge.params import as_sent
-from tidings.bridge.rpc import INTERNAL_ERROR, SERVER_BUSY, UNKNOWN_SESSION, RpcError
+from tidings.bridge.rpc import INTERNAL_ERROR, INVALID_PARAMS, SERVER_BUSY, UNKNOWN_SESSION, RpcError
 from tidings.core.reminder import Payload
 from tidings.errors import DiagnosticError, LogError, TidingsError
-from tidings.hub import shapes
-from tidings.hub.failure import HubFullError, UnknownSessionError
+from tidings.hub import consents, purging, shapes
+from tidings.hub.failure import HubFullError, NotThereError, UnknownSessionError
 from tidings.hub.rows import read_as
 from tidings.hub.service import Hub
+from tidings.hub.workspace import answering
+from tidings.hub.workspace import shapes as places
 
 Answer: TypeAlias = msgspec.Struct | Awaitable[msgspec.Struct]
 
@@ -64,9 +66,52 @@ def _asked(
     )
 
 
-def _sessions(hub: Hub, _: shapes.Nothing) -> Answer:
-    """List the registered sessions."""
-    return hub.sessions()
+async def _tell(hub: Hub, asked: shapes.Tell) -> shapes.TellAnswer:
+    """Keep what a session tells of itself."""
+    hub.sweep()
+    hub.present(asked.session_id)
+    session = hub.board.sessions.get(asked.session_id)
+    if session is not None and hub.workspaces is not None:
+        hub.workspaces.heard(session, asked.records)
+    return await hub.told.tell(asked)
+
+
+def _told(hub: Hub, asked: shapes.Told) -> Answer:
+    """List what a session told of itself."""
+    if not hub.knows(asked.session_id):
+        raise UnknownSessionError(asked.session_id)
+    return hub.told.read(asked)
+
+
+async def _drain(hub: Hub, asked: shapes.Drain) -> shapes.DrainAnswer:
+    """Answer a hook call of a coding agent with what waits for its session."""
+    return await hub.hosting.drain(asked)
+
+
+async def _grants(hub: Hub, _: shapes.Nothing) -> consents.GrantsAnswer:
+    """List which conversation servers may see what."""
+    return await hub.consents.grants()
+
+
+async def _revoke_grant(hub: Hub, asked: consents.RevokeGrant) -> consents.GrantsAnswer:
+    """Take a server's consent back, at once."""
+    return await hub.consents.revoke(asked)
+
+
+async def _ledger(hub: Hub, asked: consents.Ledger) -> consents.LedgerAnswer:
+    """List what conversation servers were sent."""
+    return await hub.consents.ledger(asked)
+
+
+async def _wake(hub: Hub, asked: shapes.Wake) -> shapes.WakeAnswer:
+    """Wait until an idle session of a coding agent should be woken."""
+    return await hub.hosting.waking.wake(asked)
+
+
+def _reload_hosts(hub: Hub, _: shapes.Nothing) -> Answer:
+    """Look again at which hosts the hub speaks to by itself."""
+    hub.hosting.reload.set()
+    return shapes.Nothing()
 
 
 def _status(hub: Hub, _: shapes.Nothing) -> Answer:
@@ -79,10 +124,12 @@ OPERATIONS: tuple[Operation, ...] = (
     _asked("pending", "GET", "/reminders", (shapes.Pending, shapes.PendingAnswer), Hub.pending),
     _asked("revoke", "POST", "/reminders/revoke", (shapes.Revoke, shapes.RevokeAnswer), Hub.revoke),
     _asked("clear", "POST", "/reminders/clear", (shapes.Clear, shapes.ClearAnswer), Hub.clear),
-    _asked("sessions", "GET", "/sessions", (shapes.Nothing, shapes.SessionsAnswer), _sessions),
+    _asked("sessions", "GET", "/sessions", (shapes.Sessions, shapes.SessionsAnswer), Hub.sessions),
     _asked("register", "POST", "/sessions", (shapes.Register, shapes.RegisterAnswer), Hub.register),
     _asked("heartbeat", "POST", "/sessions/heartbeat", (shapes.Who, shapes.Known), Hub.heartbeat),
     _asked("unregister", "POST", "/sessions/unregister", (shapes.Who, shapes.Known), Hub.unregister),
+    _asked("tell", "POST", "/sessions/records", (shapes.Tell, shapes.TellAnswer), _tell),
+    _asked("told", "GET", "/sessions/records", (shapes.Told, shapes.ToldAnswer), _told),
     _asked("lease", "POST", "/leases", (shapes.Lease, shapes.LeaseAnswer), Hub.lease),
     _asked(
         "acknowledge",
@@ -91,6 +138,24 @@ OPERATIONS: tuple[Operation, ...] = (
         (shapes.Acknowledge, shapes.AcknowledgeAnswer),
         Hub.acknowledge,
     ),
+    _asked("drain", "POST", "/hosts/drain", (shapes.Drain, shapes.DrainAnswer), _drain),
+    _asked("wake", "POST", "/hosts/wake", (shapes.Wake, shapes.WakeAnswer), _wake),
+    _asked("reload_hosts", "POST", "/hosts/reload", (shapes.Nothing, shapes.Nothing), _reload_hosts),
+    _asked(
+        "workspaces", "GET", "/workspaces", (shapes.Nothing, places.WorkspacesAnswer), answering.workspaces
+    ),
+    _asked("attach", "POST", "/workspaces", (places.Attach, places.WorkspaceRow), answering.attach),
+    _asked("detach", "POST", "/workspaces/detach", (places.Detach, places.Detached), answering.detach),
+    _asked("grants", "GET", "/grants", (shapes.Nothing, consents.GrantsAnswer), _grants),
+    _asked(
+        "revoke_grant",
+        "POST",
+        "/grants/revoke",
+        (consents.RevokeGrant, consents.GrantsAnswer),
+        _revoke_grant,
+    ),
+    _asked("ledger", "GET", "/ledger", (consents.Ledger, consents.LedgerAnswer), _ledger),
+    _asked("purge", "POST", "/purge", (purging.Purge, purging.PurgeAnswer), purging.purge),
     _asked("status", "GET", "/status", (shapes.Nothing, shapes.StatusAnswer), _status),
 )
 
@@ -124,6 +189,8 @@ def refused(error: TidingsError) -> RpcError:
         return RpcError(SERVER_BUSY, str(error), {"reason": "hub_full"})
     if isinstance(error, UnknownSessionError):
         return RpcError(UNKNOWN_SESSION, str(error), {"sessionId": error.session_id})
+    if isinstance(error, NotThereError):
+        return RpcError(INVALID_PARAMS, str(error), {"reason": "not_there"})
     if isinstance(error, LogError):
         return RpcError(INTERNAL_ERROR, str(error), {"reason": "log_unavailable"})
     return refusal(error)

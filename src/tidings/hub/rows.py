@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from tidings.bridge.rpc import INVALID_PARAMS, RpcError
 from tidings.core.mailbox import RevokeError
-from tidings.core.producers import build
+from tidings.core.producers import ProducerName, build
 from tidings.core.records import Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import read_mode
@@ -29,6 +29,7 @@ from tidings.hub.envelope import Envelope
 T = TypeVar("T", bound=msgspec.Struct)
 
 CAPABILITY_BYTES = 16 * 1024
+BUILT = 1_024
 
 _PLACE = re.compile(r" - at `\$\.?(?P<field>[^`]*)`$")
 _STAMPED = ("source", "fired_at_turn", "_meta", "originating_agent_id")
@@ -70,7 +71,7 @@ def resolved_address(to: Address) -> Address:
     return to if to.workspace is None else replace(to, workspace=resolved(to.workspace, "to.workspace"))
 
 
-def registration(asked: shapes.Register) -> Registration:
+def registration(asked: shapes.Register, started_ms: int) -> Registration:
     """The session that a request registers.
 
     Raises:
@@ -87,7 +88,31 @@ def registration(asked: shapes.Register) -> Registration:
         workspace=place,
         tags=tuple(dict.fromkeys(asked.tags)),
         capabilities=asked.capabilities,
+        started_ms=started_ms,
     )
+
+
+def session_row(session: Registration, waiting: int, silent_ms: int, told: int) -> shapes.SessionRow:
+    """A session as it is listed, with how much waits for it and how much it told."""
+    return shapes.SessionRow(
+        session_id=session.session_id,
+        agent=session.agent,
+        workspace=session.workspace,
+        tags=list(session.tags),
+        capabilities=session.capabilities,
+        waiting=waiting,
+        silent_seconds=silent_ms / 1000,
+        state="live" if session.ended_ms is None else "ended",
+        started_ms=session.started_ms,
+        ended_ms=session.ended_ms,
+        records=told,
+        delivery=session.delivery,
+    )
+
+
+def producer_for(origin: str | None) -> ProducerName:
+    """Whose rules hold for a reminder: a host's, or with an origin those for text from outside."""
+    return "bridge" if origin is None else "mcp"
 
 
 def options_of(reminder: Reminder) -> Payload:
@@ -95,9 +120,21 @@ def options_of(reminder: Reminder) -> Payload:
     return {name: value for name, value in reminder.to_dict().items() if name not in _STAMPED}
 
 
+_built: dict[tuple[str, str], Reminder] = {}
+"""Reminders by id and digest: one that is delivered is built several times. Bounded by `reminder_of`."""
+
+
 def reminder_of(envelope: Envelope) -> Reminder:
     """The reminder inside an open envelope."""
-    return build("bridge", envelope.reminder, id=envelope.reminder_id)
+    name, origin = (envelope.reminder_id, envelope.digest), envelope.origin
+    known = _built.get(name)
+    if known is None:
+        if len(_built) >= BUILT:
+            _built.clear()
+        options = {field: value for field, value in envelope.reminder.items() if field != "id"}
+        known = build(producer_for(origin), options, id=envelope.reminder_id, origin=origin)
+        _built[name] = known
+    return known
 
 
 def revocation(envelope: Envelope) -> list[Record]:
@@ -131,6 +168,7 @@ def row(envelope: Envelope) -> shapes.EnvelopeRow:
             for name, one in envelope.deliveries.items()
         ],
         reminder=envelope.reminder,
+        origin=envelope.origin,
     )
 
 
@@ -141,4 +179,6 @@ def leased_row(envelope: Envelope, until_ms: int) -> shapes.LeasedRow:
         reminder=envelope.reminder,
         mode=read_mode(envelope.mode, "hub")[0],
         lease_until_ms=until_ms,
+        origin=envelope.origin,
+        grants=list(envelope.grants),
     )

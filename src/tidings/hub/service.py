@@ -9,35 +9,40 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tidings.bridge import params as read
 from tidings.core.lifecycle import Selector
 from tidings.core.mailbox import RevokeError
-from tidings.core.producers import build, shown
+from tidings.core.producers import shown
 from tidings.core.records import Record
-from tidings.core.seams import with_mode
-from tidings.core.trust import admit
 from tidings.errors import DuplicateReminderError
 from tidings.hub import envelope as letters
 from tidings.hub import rows, shapes
-from tidings.hub.address import Registration, checked, reached
+from tidings.hub.address import Registration, reached
 from tidings.hub.board import LEFT, REGISTERED
+from tidings.hub.consents import Consents
 from tidings.hub.envelope import Envelope
 from tidings.hub.failure import HubFullError, UnknownSessionError
+from tidings.hub.hosting.drain import Hosting
+from tidings.hub.policy import Policy
+from tidings.hub.retention import Retention
+from tidings.hub.sealing import sealed
 from tidings.hub.store import Store
-from tidings.shell.ids import new_id, now_ms
+from tidings.hub.told import Told, told_topic
+from tidings.shell.ids import now_ms
 from tidings.version import __version__
+
+if TYPE_CHECKING:
+    from tidings.hub.workspace.attaching import Workspaces
 
 OPEN_MOST = 10_000
 SESSIONS_MOST = 4_096
 LEASE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 60.0
-
-_CONTEXT = "hub/remind"
 
 
 class Hub:
@@ -50,9 +55,15 @@ class Hub:
         clock: Callable[[], int] = now_ms,
         lease_seconds: float = LEASE_SECONDS,
         heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        consents: Consents | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self.store = store
+        self.consents = consents or Consents()
         self.board = store.board
+        self.told = Told(store.log)
+        self.retention = Retention(store, self.told, self._told_live, clock, policy or Policy())
+        self.workspaces: Workspaces | None = None
         self.subscribers = 0
         self._clock = clock
         self._lease_ms = int(lease_seconds * 1000)
@@ -60,9 +71,23 @@ class Hub:
         self._heard: dict[str, int] = dict.fromkeys(self.board.sessions, clock())
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._due = 0
+        self.hosting = Hosting(self)
 
-    async def remind(self, params: Mapping[str, object]) -> shapes.Reminded:
+    def now_ms(self) -> int:
+        """The time by the hub's clock."""
+        return self._clock()
+
+    async def remind(
+        self,
+        params: Mapping[str, object],
+        *,
+        origin: str | None = None,
+        grants: frozenset[str] = frozenset(),
+    ) -> shapes.Reminded:
         """Accept a reminder for an address; it is on disk when this returns.
+
+        `origin` names the part of the hub that it comes from and makes it external; `grants` are the
+        user's for that origin.
 
         Raises:
             DiagnosticError: HARN-RMD-001, 002 or 005, with every problem.
@@ -70,7 +95,7 @@ class Hub:
             DuplicateReminderError: its id is known with other content or another address.
             HubFullError: too much is on its way.
         """
-        letter, cut = self._sealed(params)
+        letter, cut = sealed(params, self._clock(), origin, grants)
         self.sweep()
         known = self.board.find(letter.reminder_id)
         if known is None:
@@ -79,27 +104,6 @@ class Hub:
             raise DuplicateReminderError(letter.reminder_id, ("content or address",))
         await self.store.settle()
         return rows.reminded(self.board.find(letter.reminder_id) or letter)
-
-    def _sealed(self, params: Mapping[str, object]) -> tuple[Envelope, tuple[Record, ...]]:
-        """The envelope of a request, and the records of what its sender may not have."""
-        beside = {name: value for name, value in params.items() if name in ("to", "deliverWithin")}
-        part = rows.read_as(shapes.EnvelopePart, beside)
-        given = {name: value for name, value in params.items() if name not in beside}
-        options, asked = read.reminder_of(given, _CONTEXT)
-        reminder, mode, _ = with_mode(asked, _CONTEXT, lambda: build("bridge", options, id=new_id()))
-        admitted = admit(reminder)
-        now, to = self._clock(), checked(rows.resolved_address(part.to))
-        kept = rows.options_of(admitted.reminder)
-        letter = Envelope(
-            reminder_id=reminder.id,
-            reminder=kept,
-            mode=mode,
-            to=to,
-            digest=sha256(msgspec.json.encode([kept, mode, to], order="deterministic")).hexdigest(),
-            deliver_until_ms=now + int(part.deliver_within * 1000),
-            accepted_at_ms=now,
-        )
-        return letter, admitted.records
 
     def _accept(self, letter: Envelope, cut: Sequence[Record]) -> None:
         if len(self.board.open) >= OPEN_MOST:
@@ -158,7 +162,8 @@ class Hub:
         self.sweep()
         if len(self.board.sessions) >= SESSIONS_MOST and asked.session_id not in self.board.sessions:
             raise HubFullError(f"{SESSIONS_MOST} sessions are registered; unregister some")
-        session = rows.registration(asked)
+        known = self.board.session(asked.session_id)
+        session = rows.registration(asked, self._clock() if known is None else known.started_ms)
         told = [Record(REGISTERED, msgspec.to_builtins(session))]
         for letter in self.board.box(session.session_id):
             told += letters.returned(letter, session.session_id, "registered_again")
@@ -182,7 +187,7 @@ class Hub:
             UnknownSessionError: it is not registered, or was forgotten; register it again.
         """
         self.sweep()
-        self._present(asked.session_id)
+        self.present(asked.session_id)
         return shapes.Known(session_id=asked.session_id, waiting=self._waits(asked.session_id))
 
     async def unregister(self, asked: shapes.Who) -> shapes.Known:
@@ -192,15 +197,18 @@ class Hub:
             UnknownSessionError: it is not registered.
         """
         self.sweep()
-        self._present(asked.session_id)
+        self.present(asked.session_id)
         self._leave(asked.session_id, "unregistered")
         await self.store.settle()
         return shapes.Known(session_id=asked.session_id, waiting=self._waits(asked.session_id))
 
-    def sessions(self) -> shapes.SessionsAnswer:
-        """The registered sessions."""
+    def sessions(self, asked: shapes.Sessions) -> shapes.SessionsAnswer:
+        """List the sessions."""
         self.sweep()
-        return shapes.SessionsAnswer(sessions=[self._seen(one) for one in self.board.sessions.values()])
+        gone = reversed(self.board.ended.values()) if asked.ended else ()
+        return shapes.SessionsAnswer(
+            sessions=[self._seen(one) for one in (*self.board.sessions.values(), *gone)]
+        )
 
     async def lease(self, asked: shapes.Lease) -> shapes.LeaseAnswer:
         """Give a host what waits for its session; with `wait_seconds`, as soon as there is something.
@@ -209,11 +217,11 @@ class Hub:
             UnknownSessionError: it is not registered.
         """
         self.sweep()
-        self._present(asked.session_id)
+        self.present(asked.session_id)
         given = self._leased(asked)
         if not given and asked.wait_seconds and await self._woken(asked):
             self.sweep()
-            self._present(asked.session_id)
+            self.present(asked.session_id)
             given = self._leased(asked)
         return shapes.LeaseAnswer(reminders=given)
 
@@ -229,20 +237,29 @@ class Hub:
 
     async def _woken(self, asked: shapes.Lease) -> bool:
         """Whether something came in time, for a host that is still the session's."""
+        with self.bell(asked.session_id) as bell:
+            try:
+                async with asyncio.timeout(asked.wait_seconds):
+                    await bell.wait()
+            except TimeoutError:
+                return False
+            return bell in self._waiting.get(asked.session_id, ())
+
+    @contextmanager
+    def bell(self, session_id: str) -> Iterator[asyncio.Event]:
+        """An event for the block: set when something comes for a session, or when its host is dismissed.
+
+        A session that somebody waits for counts as heard of.
+        """
         bell = asyncio.Event()
-        bells = self._waiting.setdefault(asked.session_id, set())
+        bells = self._waiting.setdefault(session_id, set())
         bells.add(bell)
         try:
-            async with asyncio.timeout(asked.wait_seconds):
-                await bell.wait()
-        except TimeoutError:
-            return False
+            yield bell
         finally:
             bells.discard(bell)
-            current = self._waiting.get(asked.session_id) is bells
-            if current and not bells:
-                del self._waiting[asked.session_id]
-        return current
+            if self._waiting.get(session_id) is bells and not bells:
+                del self._waiting[session_id]
 
     def _dismiss(self, session_id: str) -> None:
         """Answer the hosts that wait with nothing: they are gone, or will ask again."""
@@ -290,14 +307,14 @@ class Hub:
         self._heard |= {name: now for name in self._waiting if name in self._heard}
         told = [record for one in self.board.open.values() for record in letters.overdue(one, now)]
         self._write(told)
-        for name in [name for name, at in self._heard.items() if now - at >= self._silence_ms]:
+        for name in [name for name, at in self._heard.items() if now - at >= self._patience(name)]:
             self._leave(name, "silent")
         self._due = self._next_due(now)
         self._ring(str(each.payload["session_id"]) for each in told if each.kind == letters.RETURNED)
 
     def _next_due(self, now: int) -> int:
         dues = [due for one in self.board.open.values() if (due := letters.due_ms(one)) is not None]
-        dues += [at + self._silence_ms for at in self._heard.values()]
+        dues += [at + self._patience(name) for name, at in self._heard.items()]
         return min(dues, default=now + self._silence_ms)
 
     def _write(self, records: list[Record]) -> None:
@@ -309,21 +326,40 @@ class Hub:
                 self._due = min(self._due, due)
 
     def _leave(self, session_id: str, reason: str) -> None:
-        told = [Record(LEFT, {"session_id": session_id, "reason": reason})]
+        told = [Record(LEFT, {"session_id": session_id, "reason": reason, "at_ms": self._clock()})]
         for letter in self.board.box(session_id):
             told += letters.returned(letter, session_id, "session_left")
         self._write(told)
         self._heard.pop(session_id, None)
+        self.told.forget(told_topic(session_id))
         self._dismiss(session_id)
 
-    def _present(self, session_id: str) -> None:
+    def _told_live(self) -> set[str]:
+        """The topics of the sessions that are there."""
+        return {told_topic(name) for name in self.board.sessions}
+
+    def knows(self, session_id: str) -> bool:
+        """Whether a session is there, was, or told something."""
+        return self.board.session(session_id) is not None or self.told.count(session_id) > 0
+
+    def present(self, session_id: str) -> None:
+        """Hear of a registered session.
+
+        Raises:
+            UnknownSessionError: it is not registered.
+        """
         if session_id not in self.board.sessions:
             raise UnknownSessionError(session_id)
         self._hear(session_id)
 
     def _hear(self, session_id: str) -> None:
         self._heard[session_id] = self._clock()
-        self._due = min(self._due, self._heard[session_id] + self._silence_ms)
+        self._due = min(self._due, self._heard[session_id] + self._patience(session_id))
+
+    def _patience(self, session_id: str) -> int:
+        """How long a session may be silent."""
+        session = self.board.sessions.get(session_id)
+        return (session and session.patience_ms) or self._silence_ms
 
     def _ring(self, session_ids: Iterable[str]) -> None:
         for name in session_ids:
@@ -334,13 +370,6 @@ class Hub:
         return sum(one.deliveries[session_id].state == "waiting" for one in self.board.box(session_id))
 
     def _seen(self, session: Registration) -> shapes.SessionRow:
-        silent = self._clock() - self._heard.get(session.session_id, self._clock())
-        return shapes.SessionRow(
-            session_id=session.session_id,
-            agent=session.agent,
-            workspace=session.workspace,
-            tags=list(session.tags),
-            capabilities=session.capabilities,
-            waiting=self._waits(session.session_id),
-            silent_seconds=silent / 1000,
-        )
+        name, now = session.session_id, self._clock()
+        silent = now - (self._heard.get(name, now) if session.ended_ms is None else session.ended_ms)
+        return rows.session_row(session, self._waits(name), silent, self.told.count(name))

@@ -14,20 +14,30 @@ import msgspec
 from tidings.bridge.shapes import Wire
 from tidings.core.reminder import Propagate, RoleHint
 from tidings.core.seams import DEFAULT_MODE, Mode
-from tidings.hub.address import NAME, Address
+from tidings.hosts.happening import Host
+from tidings.hub.address import NAME, Address, Durability
 from tidings.hub.envelope import State
+from tidings.hub.exact import PATH
 
 DELIVER_WITHIN = 600.0
 LONGEST_DELIVERY = 7 * 24 * 3600.0
 LONGEST_WAIT = 50.0
 LEASE_MOST = 100
 LISTED_MOST = 1_000
+TELL_MOST = 500
 
 Name: TypeAlias = Annotated[str, NAME]
-Path: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+Path: TypeAlias = Annotated[
+    str, msgspec.Meta(min_length=1, max_length=4096, extra_json_schema={"pattern": PATH})
+]
+Said: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"\S")]
 Within: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=LONGEST_DELIVERY)]
 Wait: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LONGEST_WAIT)]
 Most: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LEASE_MOST)]
+Listed: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LISTED_MOST)]
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Stream: TypeAlias = Literal["transcript", "lifecycle", "requests"]
+Kind: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
 class Asked(Wire, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,13 +51,13 @@ class Nothing(Asked, frozen=True, kw_only=True):
 class Remind(Wire, frozen=True, kw_only=True):
     """A reminder, whom it is for and within how many seconds; `id` makes a repetition harmless."""
 
-    body: Annotated[str, msgspec.Meta(min_length=1)]
+    body: Said
     to: Address
     deliver_within: Within = DELIVER_WITHIN
     id: Name | None = None
-    mode: Mode = DEFAULT_MODE
-    tags: list[str] = msgspec.field(default_factory=list)
-    dedupe_key: str | None = None
+    mode: Mode | None = DEFAULT_MODE
+    tags: list[Said] = msgspec.field(default_factory=list)
+    dedupe_key: Said | None = None
     ttl_turns: Annotated[int, msgspec.Meta(ge=1)] | None = None
     preserve_on_compact: bool = False
     propagate: Propagate = "session"
@@ -74,7 +84,7 @@ class Pending(Asked, frozen=True, kw_only=True):
     """Asks what is on its way, for one session or at all, the first so many."""
 
     session_id: Name | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=LISTED_MOST)] = LISTED_MOST
+    limit: Listed = LISTED_MOST
 
 
 class DeliveryRow(Wire, frozen=True, kw_only=True):
@@ -84,7 +94,7 @@ class DeliveryRow(Wire, frozen=True, kw_only=True):
     state: State
 
 
-class EnvelopeRow(Wire, frozen=True, kw_only=True):
+class EnvelopeRow(Wire, frozen=True, kw_only=True, omit_defaults=True):
     """A reminder on its way."""
 
     reminder_id: str
@@ -94,6 +104,7 @@ class EnvelopeRow(Wire, frozen=True, kw_only=True):
     deliver_until_ms: int
     deliveries: list[DeliveryRow]
     reminder: dict[str, object]
+    origin: str | None = None
 
 
 class PendingAnswer(Wire, frozen=True, kw_only=True):
@@ -161,8 +172,14 @@ class Known(Wire, frozen=True, kw_only=True):
     waiting: int
 
 
+class Sessions(Asked, frozen=True, kw_only=True):
+    """Asks for the sessions; `ended` for the last ones that left, too."""
+
+    ended: bool = False
+
+
 class SessionRow(Wire, frozen=True, kw_only=True):
-    """A registered session."""
+    """A session. `records` counts what it told; `delivery` says where a delivery is safe."""
 
     session_id: str
     agent: str | None
@@ -171,12 +188,79 @@ class SessionRow(Wire, frozen=True, kw_only=True):
     capabilities: dict[str, object]
     waiting: int
     silent_seconds: float
+    state: Literal["live", "ended"]
+    started_ms: int
+    ended_ms: int | None
+    records: int
+    delivery: Durability
 
 
 class SessionsAnswer(Wire, frozen=True, kw_only=True):
-    """The registered sessions."""
+    """The registered sessions, then those that ended, the last first."""
 
     sessions: list[SessionRow]
+
+
+class TellRecord(Asked, frozen=True, kw_only=True):
+    """A record of a session's own; `cursor` is the teller's number for it, rising in its stream."""
+
+    cursor: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    kind: Kind
+    at_ms: Number
+    payload: dict[str, object]
+
+
+class Tell(Asked, frozen=True, kw_only=True):
+    """Tells the hub records of a session; those up to the last that it knows are skipped.
+
+    `epoch` names the log behind the session: another one starts anew. Without records it asks how far
+    the hub knows this stream.
+    """
+
+    session_id: Name
+    epoch: Name
+    stream: Stream
+    records: Annotated[list[TellRecord], msgspec.Meta(max_length=TELL_MOST)] = msgspec.field(
+        default_factory=list
+    )
+
+
+class TellAnswer(Wire, frozen=True, kw_only=True):
+    """How far the hub knows this stream: the last record's number, 0 for none."""
+
+    session_id: str
+    told: int
+
+
+class Told(Asked, frozen=True, kw_only=True):
+    """Asks for what a session told: behind a cursor, or the last before one."""
+
+    session_id: Name
+    after: Number = 0
+    before: Annotated[int, msgspec.Meta(ge=1, le=2**53)] | None = None
+    limit: Listed = LISTED_MOST
+
+
+class ToldRow(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """A record that a session told: `cursor` is the hub's number, `seq` the teller's.
+
+    `epoch` is there when another log begins.
+    """
+
+    cursor: int
+    seq: int
+    stream: Stream
+    kind: str
+    at_ms: int
+    payload: dict[str, object]
+    epoch: str | None = None
+
+
+class ToldAnswer(Wire, frozen=True, kw_only=True):
+    """Records, ascending, fewer when they are long; `latest` is the number of the last there is."""
+
+    records: list[ToldRow]
+    latest: int
 
 
 class Lease(Asked, frozen=True, kw_only=True):
@@ -187,13 +271,18 @@ class Lease(Asked, frozen=True, kw_only=True):
     wait_seconds: Wait = 0.0
 
 
-class LeasedRow(Wire, frozen=True, kw_only=True):
-    """A reminder to deliver: its options, its mode, and until when to acknowledge it."""
+class LeasedRow(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """A reminder to deliver: its options, its mode, and until when to acknowledge it.
+
+    With an `origin` it is external text of that origin, which may have what `grants` names.
+    """
 
     reminder_id: str
     reminder: dict[str, object]
     mode: Mode
     lease_until_ms: int
+    origin: str | None = None
+    grants: list[str] = msgspec.field(default_factory=list)
 
 
 class LeaseAnswer(Wire, frozen=True, kw_only=True):
@@ -213,6 +302,38 @@ class AcknowledgeAnswer(Wire, frozen=True, kw_only=True):
     """How many were acknowledged now; the others had been before."""
 
     acknowledged: int
+
+
+class Drain(Asked, frozen=True, kw_only=True):
+    """A hook call of a coding agent: what its host says, and until when an answer is of use."""
+
+    host: Host
+    event: dict[str, object]
+    until_ms: Number | None = None
+
+
+class DrainAnswer(Wire, frozen=True, kw_only=True):
+    """What to answer the host, in its own form; empty means nothing."""
+
+    answer: dict[str, object]
+
+
+class Wake(Asked, frozen=True, kw_only=True):
+    """Waits, for a session of a coding agent that is idle, until something should wake it."""
+
+    host: Host
+    event: dict[str, object]
+    wait_seconds: Wait = LONGEST_WAIT
+
+
+class WakeAnswer(Wire, frozen=True, kw_only=True):
+    """Whether there is something to wake it with: fetch it with the event `tidings.wake`.
+
+    If there is none, ask again, or when `over`, do not: it works again, or somebody else waits.
+    """
+
+    news: bool
+    over: bool
 
 
 class StatusAnswer(Wire, frozen=True, kw_only=True):

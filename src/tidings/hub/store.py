@@ -2,7 +2,8 @@
 
 `commit` writes records in one commit and takes them into the board, so that the board never knows more
 than the log; that outlives `kill -9`. `settle` waits until they also outlive a power cut: everybody who
-waits at the same time shares one sync. Opening a store replays its log.
+waits at the same time shares one sync. Opening a store goes on from the last snapshot of its board and
+replays what came later; `save` writes one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidings.core.records import Record
-from tidings.hub.board import Board
+from tidings.hub.snapshot import restored, taken, write
 from tidings.log import EventLog, open_log
 
 TOPIC = "hub"
@@ -24,10 +25,13 @@ class Store:
 
     def __init__(self, log: EventLog) -> None:
         self.log = log
-        self.board = Board(Record(entry.kind, entry.payload) for entry in log.read(TOPIC))
+        self.board, self.saved = restored(log)
+        for entry in log.read(TOPIC, self.saved):
+            self.board.apply(Record(entry.kind, entry.payload))
         self._written = log.latest(TOPIC)
         self._settled = self._written
         self._settling = asyncio.Lock()
+        self._saving = asyncio.Lock()
 
     @property
     def cursor(self) -> int:
@@ -59,6 +63,18 @@ class Store:
                 reached = self._written
                 await self.log.append_durable(SETTLED_TOPIC, "hub.settled", {"cursor": reached})
                 self._settled = reached
+
+    async def save(self) -> None:
+        """Write a snapshot of the board, beside the event loop; `saved` is the cursor it stands for.
+
+        Raises:
+            LogUnavailableError: it could not be written; the one before still counts.
+        """
+        async with self._saving:
+            if self._written > self.saved:
+                state = taken(self.board, self._written)
+                await asyncio.to_thread(write, self.log, state)
+                self.saved = state.cursor
 
 
 def open_store(path: Path) -> Store:

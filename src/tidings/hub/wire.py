@@ -35,10 +35,16 @@ REASONS: dict[str, int] = {
     "expired": 409,
     "duplicate_id": 409,
     "unknown_reminder_id": 404,
+    "not_there": 404,
 }
 """The status of an error by its reason, which knows more than its code."""
 
-_PLAIN = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+PLAIN = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+}
+"""The headers of every answer: nobody stores it, guesses its type, or embeds it in another page."""
 
 
 class HttpRefusal(Exception):
@@ -50,7 +56,7 @@ class HttpRefusal(Exception):
         super().__init__(text)
 
 
-async def read_body(request: Request) -> Payload:
+async def read_body(request: Request, longest: int = LONGEST_BODY) -> Payload:
     """The JSON object of a request.
 
     Raises:
@@ -60,7 +66,7 @@ async def read_body(request: Request) -> Payload:
     if kind != JSON:
         raise HttpRefusal(415, INVALID_REQUEST, f"Content-Type is {shown(kind)}; send {JSON}")
     try:
-        body = msgspec.json.decode(await _bytes(request))
+        body = msgspec.json.decode(await _bytes(request, longest))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise HttpRefusal(400, PARSE_ERROR, f"the body is not JSON: {error}") from error
     if not isinstance(body, dict):
@@ -68,14 +74,14 @@ async def read_body(request: Request) -> Payload:
     return body
 
 
-async def _bytes(request: Request) -> bytes:
+async def _bytes(request: Request, longest: int) -> bytes:
     received = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for part in request.stream():
                 received += part
-                if len(received) > LONGEST_BODY:
-                    text = f"the body has more than {LONGEST_BODY} bytes"
+                if len(received) > longest:
+                    text = f"the body has more than {longest} bytes"
                     raise HttpRefusal(413, INVALID_REQUEST, text)
     except TimeoutError:
         text = f"the body did not come within {BODY_SECONDS:g} s"
@@ -100,7 +106,7 @@ def read_query(request: Request) -> Payload:
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A JSON answer that nobody stores."""
-    sent = {**_PLAIN, **(headers or {})}
+    sent = {**PLAIN, **(headers or {})}
     return Response(msgspec.json.encode(value), status, headers=sent, media_type=JSON)
 
 

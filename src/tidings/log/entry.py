@@ -10,20 +10,20 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from tidings.errors import LogUsageError
-from tidings.log.record import decode_payloads
+from tidings.log.record import CHECKPOINTS, decode_payloads
 
 MAX_NAME = 512
 MAX_DEPTH = 256
 MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_LEVELS, _NOT_LEVELS = bytes.maketrans(b"{}", b"[]"), bytes(set(range(256)) - set(b"[]{}"))
 _REMEMBERED = 10_000
 _known_names: set[object] = set()
 _PLAIN = {dict}
@@ -131,7 +131,9 @@ def check_series(series: Series) -> str:
     """
     _check_names(series.topic, series.kind)
     if not series.rest or series.field in series.rest:
-        raise LogUsageError(f"a series by {series.field!r} needs other fields besides; got {series.rest!r:.80}")
+        raise LogUsageError(
+            f"a series by {series.field!r} needs other fields besides; got {series.rest!r:.80}"
+        )
     return encode(series.rest)
 
 
@@ -197,7 +199,8 @@ def _encoded_at_once(
     """Topics, kinds and payloads, encoded by one call; None when a draft needs a closer look."""
     try:
         topics, kinds, payloads = zip(*drafts, strict=True)
-        if {*map(type, payloads)} != _PLAIN or not _are_names({*topics, *kinds}):
+        named = CHECKPOINTS not in topics and _are_names({*topics, *kinds})
+        if not named or {*map(type, payloads)} != _PLAIN:
             return None
         encoded = _encode_lines(payloads)
     except ENCODING_ERRORS:
@@ -227,11 +230,13 @@ def _dict_of(payload: object) -> dict[object, object]:
 
 def _check_names(topic: object, kind: object) -> None:
     try:
-        named = topic in _known_names and kind in _known_names
+        named = topic in _known_names and kind in _known_names and topic != CHECKPOINTS
     except TypeError:
         named = False
     if not named:
         _are_names({check_name("topic", topic), check_name("kind", kind)})
+        if topic == CHECKPOINTS:
+            raise LogUsageError(f"topic is {topic!r}; only purging writes there: choose another")
 
 
 def _are_names(values: set[str]) -> bool:
@@ -239,7 +244,7 @@ def _are_names(values: set[str]) -> bool:
     if not values <= _known_names:
         if len(_known_names) > _REMEMBERED:
             _known_names.clear()
-        if not all([_NAME.fullmatch(value) for value in values]):
+        if not all(_NAME.fullmatch(value) for value in values):
             return False
         _known_names.update(values)
     return True
@@ -249,11 +254,11 @@ def _depth(encoded: bytes) -> int:
     """Count how deep JSON nests, beyond `MAX_DEPTH`: readers must not exhaust their stack."""
     if _brackets(encoded.decode()) <= MAX_DEPTH:
         return 0
-    depth = deepest = 0
-    for byte in _STRING.sub(b"", encoded):
-        depth += (byte in b"[{") - (byte in b"]}")
-        deepest = max(deepest, depth)
-    return deepest
+    levels, depth = _STRING.sub(b"", encoded).translate(_LEVELS, _NOT_LEVELS), 0
+    while levels and depth <= MAX_DEPTH:
+        levels = levels.replace(b"[]", b"")
+        depth += 1
+    return depth
 
 
 def _may_be_deep(lines: Sequence[str]) -> bool:

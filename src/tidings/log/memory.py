@@ -7,6 +7,7 @@ how many are gone.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import Lock
@@ -14,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from tidings.errors import LogUnavailableError
+from tidings.log.checkpoint import entries_for, newest, told
 from tidings.log.entry import (
     Draft,
     Entry,
@@ -25,22 +27,23 @@ from tidings.log.entry import (
     now_ms,
     payloads_of,
 )
+from tidings.log.folded import check_cut
 from tidings.log.follow import Page, check_kept, follow
 from tidings.log.port import DEFAULT_MAX_LAG
-from tidings.log.record import LogRecord, Verified
+from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, Verified, mark_of
 from tidings.log.wake import Bell, Bells
 
 PAGE = 256
 
 
 class _Topic:
-    """One topic's kept entries; `base` is the cursor of the last one that was dropped."""
+    """One topic's kept entries; `base` is the last cursor that was dropped, `ends` that of each commit."""
 
-    __slots__ = ("base", "batches", "entries")
+    __slots__ = ("base", "ends", "entries")
 
     def __init__(self) -> None:
         self.base = 0
-        self.batches = 0
+        self.ends: list[int] = []
         self.entries: list[Entry] = []
 
     @property
@@ -51,11 +54,16 @@ class _Topic:
         start = position - self.base
         return list(enumerate(self.entries[start : start + count], position + 1))
 
-    def drop_beyond(self, capacity: int) -> None:
-        excess = len(self.entries) - capacity
-        if excess > 0:
-            del self.entries[:excess]
-            self.base += excess
+    def last_end(self, through: int) -> int:
+        """The end of the last commit up to a cursor."""
+        place = bisect_right(self.ends, through)
+        return self.ends[place - 1] if place else self.base
+
+    def drop_through(self, cursor: int) -> None:
+        if cursor > self.base:
+            del self.entries[: cursor - self.base]
+            del self.ends[: bisect_right(self.ends, cursor)]
+            self.base = cursor
 
 
 class MemoryLog:
@@ -87,11 +95,17 @@ class MemoryLog:
         with self._lock:
             return self._kept(topic).head
 
+    def purged_through(self, topic: str) -> int:
+        """Return the cursor of the last record that is no longer kept, 0 when all are."""
+        check_name("topic", topic)
+        with self._lock:
+            return self._kept(topic).base
+
     def topics(self) -> tuple[str, ...]:
         """Return the names of all topics that have records, sorted."""
         with self._lock:
             self._check_open()
-            return tuple(sorted(self._topics))
+            return tuple(sorted(name for name, topic in self._topics.items() if topic.entries))
 
     def read(
         self, topic: str, from_cursor: int = 0, kind_prefix: str = "", limit: int | None = None
@@ -135,13 +149,38 @@ class MemoryLog:
         """Hang up a subscriber's bell; see `follow.Source`."""
         return self._bells.listen(topic)
 
+    def purge(self, topic: str, through_cursor: int, *, dry_run: bool = False) -> Checkpoint | None:
+        """Drop a topic's oldest commits; see `EventLog.purge`. There is no chain, so no link either."""
+        check_name("topic", topic)
+        through = check_cursor(through_cursor, "through_cursor")
+        self._check_open()
+        whole = check_cut(self, topic, through)
+        with self._lock:
+            kept = self._kept(topic)
+            grown = whole and kept.head > through
+            purged = None if grown else self._cut(topic, kept, through)
+            if purged is not None and not dry_run:
+                self._drop(purged)
+        if grown:
+            return self.purge(topic, through, dry_run=dry_run)
+        self._bells.ring((CHECKPOINTS,))
+        return purged
+
+    def size(self) -> int:
+        """Return how many characters the payloads have."""
+        with self._lock:
+            self._check_open()
+            return sum(len(one.payload) for topic in self._topics.values() for one in topic.entries)
+
     def verify(self) -> Verified:
         """Count what is kept: memory has no file that anyone could have changed."""
         with self._lock:
             self._check_open()
-            kept = self._topics.values()
+            kept = [topic for topic in self._topics.values() if topic.entries]
             records = sum(len(topic.entries) for topic in kept)
-            return Verified(len(kept), records, sum(topic.batches for topic in kept))
+            batches = sum(len(topic.ends) for topic in kept)
+            known = self._checkpoints()
+            return Verified(len(kept), records, batches, tuple(known[name] for name in sorted(known)))
 
     def close(self) -> None:
         """End the subscribers and refuse everything from now on."""
@@ -171,15 +210,44 @@ class MemoryLog:
         self._bells.ring(touched)
         return _with_payloads(placed, payloads)
 
+    def _cut(self, topic: str, kept: _Topic, through: int) -> Checkpoint | None:
+        cut = kept.last_end(through)
+        if cut == kept.base:
+            return None
+        return Checkpoint(
+            topic=topic,
+            purged_through=cut,
+            link="",
+            count=cut - kept.base,
+            at_ms=self._clock(),
+            first=self._first(topic, kept),
+        )
+
+    def _first(self, topic: str, kept: _Topic) -> str:
+        """The mark of the first record, or of the first that is known if older ones were dropped."""
+        known = self._checkpoints().get(topic)
+        return mark_of(_records(kept.after(kept.base, 1))[0]) if known is None else known.first
+
+    def _drop(self, purged: Checkpoint) -> None:
+        """Write the checkpoint, then forget what it says is gone."""
+        known = self._checkpoints() if purged.topic == CHECKPOINTS else {}
+        for entry in entries_for(told(purged, known), purged.at_ms):
+            self._place(entry)
+        self._settle(self._topics[CHECKPOINTS])
+        self._topics[purged.topic].drop_through(purged.purged_through)
+
+    def _checkpoints(self) -> dict[str, Checkpoint]:
+        return newest(entry.payload for entry in self._kept(CHECKPOINTS).entries)
+
     def _place(self, entry: Entry) -> tuple[int, Entry]:
         topic = self._topics.setdefault(entry.topic, _Topic())
         topic.entries.append(entry)
         return topic.head, entry
 
     def _settle(self, topic: _Topic) -> None:
-        topic.batches += 1
+        topic.ends.append(topic.head)
         if self._capacity is not None:
-            topic.drop_beyond(self._capacity)
+            topic.drop_through(topic.head - self._capacity)
 
     def _kept(self, topic: str) -> _Topic:
         self._check_open()

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
 from tidings.log.entry import Draft, Series
-from tidings.log.record import LogRecord, Verified
+from tidings.log.record import Checkpoint, LogRecord, Verified
 
 DEFAULT_MAX_LAG = 10_000
 
@@ -54,6 +54,13 @@ class EventLog(Protocol):
         """Return the cursor of the topic's last record, 0 when it has none."""
         ...
 
+    def purged_through(self, topic: str) -> int:
+        """Return the cursor of the last record that is no longer kept, 0 when all are.
+
+        `read(topic, purged_through(topic))` reads all that is left.
+        """
+        ...
+
     def topics(self) -> tuple[str, ...]:
         """Return the names of all topics that have records, sorted."""
         ...
@@ -82,12 +89,35 @@ class EventLog(Protocol):
 
         Raises:
             LogUsageError: a bad topic, cursor, prefix or lag.
-            SubscriberLaggedError: once live, it fell more than `max_lag` records behind.
+            SubscriberLaggedError: once live, it fell more than `max_lag` records behind, or records after
+                its position are no longer kept.
         """
         ...
 
+    def purge(self, topic: str, through_cursor: int, *, dry_run: bool = False) -> Checkpoint | None:
+        """Delete a topic's records up to and including a cursor; return the checkpoint that stays.
+
+        All of it is one transaction. A commit goes whole or stays whole, so the cut is at the end of the
+        last commit up to the cursor; None when nothing can go. Cursors go on as before. With `dry_run`
+        nothing changes. Blocks while it works: in an event loop, call it in a thread, a few thousand
+        records at a time.
+
+        Raises:
+            LogUsageError: a bad topic or cursor, or a topic that is folded and has no snapshot behind the
+                cut (`tidings.log.folded`); the message names the way out.
+            LogUnavailableError: the log is read-only, locked or closed; nothing was deleted.
+            LogCorruptError: what would go does not verify; nothing was deleted.
+        """
+        ...
+
+    def size(self) -> int:
+        """Return how many bytes the records take where they are kept, roughly."""
+        ...
+
     def verify(self) -> Verified:
-        """Check every record against the hash chain; blocks while it reads the whole log.
+        """Check every record against the hash chain, from a topic's last checkpoint on if it was purged.
+
+        Blocks while it reads the whole log.
 
         Raises:
             LogCorruptError: naming the topic and cursor of the first thing that does not verify.

@@ -1,4 +1,4 @@
-"""What a log gives back: records, and the count of a successful verification.
+"""What a log gives back: records, checkpoints, and the count of a successful verification.
 
 Payloads are kept as compact JSON text and decoded many at a time, because one decoder call over
 many lines costs far less than one call per record. Pure values; nothing here touches a store.
@@ -7,6 +7,9 @@ many lines costs far less than one call per record. Pure values; nothing here to
 from __future__ import annotations
 
 import msgspec
+
+CHECKPOINTS = "log.checkpoints"
+"""The topic on which purges leave their checkpoints. Only a log itself writes it."""
 
 _decode_lines = msgspec.json.Decoder(dict[str, object]).decode_lines
 
@@ -53,12 +56,38 @@ class LogRecord(msgspec.Struct, frozen=True, gc=False, eq=False):
         return f"LogRecord({told})"
 
 
-class Verified(msgspec.Struct, frozen=True):
-    """What `verify` found intact; `batches` counts one per commit and topic it touched."""
+def mark_of(record: LogRecord) -> str:
+    """A mark by which a record is known again."""
+    from hashlib import sha256  # only purging and telling pay for loading it
+
+    return sha256(msgspec.json.encode(record.to_dict(), order="deterministic")).hexdigest()[:32]
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What a purge leaves: where a topic was cut, its chain's link there, how many went, and when.
+
+    `link` is hexadecimal, and empty in a log without a chain. `first` is the mark of the topic's very first
+    record, by which the topic is still known.
+    """
+
+    topic: str
+    purged_through: int
+    link: str
+    count: int
+    at_ms: int
+    first: str
+
+
+class Verified(msgspec.Struct, frozen=True, repr_omit_defaults=True):
+    """What `verify` found intact; `batches` counts one per commit and topic it touched.
+
+    `checkpoints` are the last of each topic that was purged: its chain was checked from there on.
+    """
 
     topics: int
     records: int
     batches: int
+    checkpoints: tuple[Checkpoint, ...] = ()
 
 
 def decode_payloads(lines: str, count: int) -> list[dict[str, object]]:

@@ -2,8 +2,8 @@
 
 `records` is clustered by one integer, topic and cursor packed together: measured against a
 two-column key WITHOUT ROWID it writes a third faster and is smaller. A row holds what `pack` put
-into it. `topics` keeps each chain's head, and its base: where a later retention may cut history off
-and let the chain go on. A file of an older schema is brought up to date when it is opened.
+into it. `topics` keeps each chain's head, and its base: where a purge cut history off and the chain
+goes on. Freed pages can be given back. A file of an older schema is brought up to date when it is opened.
 """
 
 from __future__ import annotations
@@ -76,11 +76,13 @@ def prepare(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
-    if _schema(connection, path) == VERSION:
+    schema = _schema(connection, path)
+    if schema == VERSION:
         return
+    if schema == 0:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("BEGIN IMMEDIATE")
-    found = _schema(connection, path)
-    for statement in _way_from(found):
+    for statement in _way_from(_schema(connection, path)):
         connection.execute(statement)
     connection.execute("COMMIT")
 

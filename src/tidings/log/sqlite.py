@@ -1,8 +1,8 @@
 """The embedded log: one SQLite file in WAL mode that any number of processes write and follow.
 
 This class only joins the parts: `writer` commits, `group` and `disk` batch what is awaited,
-`reading` pages, `wake`, `watch` and `nudge` wake subscribers, `verify` walks the chain. What is
-promised on return, by durability:
+`reading` pages, `wake`, `watch` and `nudge` wake subscribers, `verify` walks the chain, `purge` cuts
+it. What is promised on return, by durability:
 
     append, append_batch   both       visible to every process, outlives kill -9
     append_durable         "normal"   the same, committed once per turn of the loop, in the loop
@@ -14,6 +14,7 @@ In "fsync" a record from `append` is power-safe with the next `append_durable` t
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -37,14 +38,16 @@ from tidings.log.entry import (
     now_ms,
 )
 from tidings.log.failure import closed_error
+from tidings.log.folded import check_cut
 from tidings.log.follow import Page, follow
 from tidings.log.group import QUEUE_LIMIT, Batch, Group
 from tidings.log.nudge import Nudger, nudge_directory
 from tidings.log.open import Durability
 from tidings.log.pack import Packets, packets, packets_of
 from tidings.log.port import DEFAULT_MAX_LAG
+from tidings.log.purge import Cut, cut_off, find_cut, give_back
 from tidings.log.reading import Reader
-from tidings.log.record import LogRecord, Verified
+from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, Verified
 from tidings.log.schema import connect, prepare
 from tidings.log.verify import verify
 from tidings.log.wake import Bell, Bells
@@ -52,6 +55,9 @@ from tidings.log.watch import Watch, Watches
 from tidings.log.writer import Head, Writer
 
 CHECKPOINT_BYTES = 16 * 1024 * 1024
+PAGE_BYTES = 4096
+PAGES_AT_ONCE = 64
+"""How many free pages go back to the disk in one transaction: writers wait for no more than that."""
 
 
 class SqliteLog:
@@ -121,6 +127,10 @@ class SqliteLog:
         """Return the cursor of the topic's last record, 0 when it has none."""
         return self._reader.head(check_name("topic", topic))
 
+    def purged_through(self, topic: str) -> int:
+        """Return the cursor of the last record that is no longer kept, 0 when all are."""
+        return self._reader.base(check_name("topic", topic))
+
     def topics(self) -> tuple[str, ...]:
         """Return the names of all topics that have records, sorted."""
         return self._reader.topics()
@@ -157,6 +167,23 @@ class SqliteLog:
         """Hang up a subscriber's bell and watch other processes; see `follow.Source`."""
         with self._watches.watching(), self._bells.listen(topic) as bell:
             yield bell
+
+    def purge(self, topic: str, through_cursor: int, *, dry_run: bool = False) -> Checkpoint | None:
+        """Delete a topic's oldest commits, and give back their space; see `EventLog.purge`."""
+        check_name("topic", topic)
+        through = check_cursor(through_cursor, "through_cursor")
+        self._check_open()
+        whole = check_cut(self, topic, through)
+        while (cut := self._find_cut(topic, through)) is not None:
+            purged = cut.checkpoint(self._clock())
+            if dry_run or self._cut_off(cut, purged, whole):
+                return purged
+            whole = check_cut(self, topic, through)
+        return None
+
+    def size(self) -> int:
+        """Return how many bytes of the file are in use; what a purge freed is not."""
+        return self._reader.size()
 
     def verify(self) -> Verified:
         """Check every record against the hash chain; see `EventLog.verify`."""
@@ -195,10 +222,36 @@ class SqliteLog:
         before = self._writer.commit(packed)
         self._bells.ring(before)
         self._nudger.nudge()
+        self._checkpoint_if_due()
+        return before
+
+    def _checkpoint_if_due(self) -> None:
         if self._writer.written_bytes > CHECKPOINT_BYTES:
             self._writer.written_bytes = 0
             self._disk.checkpoint()
-        return before
+
+    def _find_cut(self, topic: str, through: int) -> Cut | None:
+        with closing(connect(self.path, self._busy)) as connection:
+            return find_cut(connection, topic, through, self.path)
+
+    def _cut_off(self, cut: Cut, purged: Checkpoint, whole: bool) -> bool:
+        """Purge; False when the topic changed meanwhile in a way that matters."""
+        if not self._writer.transact(partial(cut_off, cut=cut, purged=purged, whole=whole)):
+            return False
+        self._bells.ring((CHECKPOINTS,))
+        self._nudger.nudge()
+        self._give_back()
+        return True
+
+    def _give_back(self) -> None:
+        """Return free pages to the disk in small transactions; who writes gets in between them."""
+        free = True
+        while free:
+            begun = time.monotonic()
+            free = self._writer.transact(partial(give_back, pages=PAGES_AT_ONCE)) > 0
+            self._writer.written_bytes += 2 * PAGES_AT_ONCE * PAGE_BYTES
+            self._checkpoint_if_due()
+            time.sleep(time.monotonic() - begun)
 
     def _commit_batch(self, batch: Batch) -> None:
         try:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from tidings.errors import LogCorruptError, LogUsageError
 from tidings.log.chain import ORIGIN, SPAN, Row, seal
 from tidings.log.failure import closed_error, log_error
 from tidings.log.pack import Packets
+
+T = TypeVar("T")
 
 _REMEMBERED_TOPICS = 10_000
 _COMMIT_BYTES = 3 * 4096
@@ -101,6 +103,25 @@ class Writer:
             for written in packets.values():
                 self.written_bytes += sum([len(packet.payloads) for packet in written])
         return before
+
+    def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in a transaction of its own; when it raises, nothing of it stays.
+
+        Raises:
+            LogUnavailableError: SQLite refused.
+        """
+        with self._lock:
+            self._check_usable()
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+                done = work(self.connection)
+                self.connection.execute("COMMIT")
+            except BaseException as error:
+                self._roll_back()
+                if isinstance(error, sqlite3.Error):
+                    raise log_error(error, self._path) from error
+                raise
+        return done
 
     def close(self) -> None:
         """Close the connection after the commit that may be under way."""

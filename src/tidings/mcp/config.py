@@ -1,8 +1,9 @@
 """The config file of MCP servers, in the shape people know: `{"mcpServers": {name: …}}`. Pure.
 
-A server is a command to start or a url to connect to; what is ours stands under its key `tidings`: grants,
-a budget, rules, which tools to offer. `${NAME}` in values is filled from the environment that is handed in;
-every problem of a file is named at once, with its place.
+A server is a command to start or a url to connect to; what is ours stands under its key `tidings`:
+grants, a budget, rules, which tools to offer, whether to tell it what the agent writes. `${NAME}` in
+values is filled from the environment that is handed in; every problem of a file is named at once, with
+its place.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     budget: Budget = Budget()
     rules: tuple[Rule, ...] = DEFAULTS
     tools: tuple[str, ...] | None = None
+    own_writes: bool = False
     enabled: bool = True
 
     def __repr__(self) -> str:
@@ -53,6 +55,7 @@ class _Ours(msgspec.Struct, forbid_unknown_fields=True):
     budget: Budget = Budget()
     rules: tuple[Rule, ...] = ()
     tools: tuple[str, ...] | None = None
+    own_writes: bool = False
     enabled: bool = True
 
 
@@ -98,7 +101,7 @@ def read_server(name: str, entry: object, environment: Mapping[str, str]) -> Ser
     """
     place = f"mcpServers.{name}"
     try:
-        read = msgspec.convert(_filled(entry, environment, place), _Entry)
+        read = msgspec.convert(filled(entry, environment, place), _Entry)
     except (msgspec.ValidationError, CallerError) as error:
         raise ConfigError(f"{place}: {error}") from None
     if (read.command is None) == (read.url is None):
@@ -120,6 +123,7 @@ def read_server(name: str, entry: object, environment: Mapping[str, str]) -> Ser
         budget=read.tidings.budget,
         rules=(*read.tidings.rules, *DEFAULTS),
         tools=read.tidings.tools,
+        own_writes=read.tidings.own_writes,
         enabled=read.tidings.enabled and not read.disabled,
     )
 
@@ -127,14 +131,18 @@ def read_server(name: str, entry: object, environment: Mapping[str, str]) -> Ser
 _NAME = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
-def _filled(value: object, environment: Mapping[str, str], place: str) -> object:
-    """`value` with `${NAME}` and `${NAME:-default}` filled in."""
+def filled(value: object, environment: Mapping[str, str], place: str) -> object:
+    """`value` with `${NAME}` and `${NAME:-default}` filled in.
+
+    Raises:
+        ConfigError: a variable that is not set, named with its place.
+    """
     if isinstance(value, str):
         return _NAME.sub(lambda found: _one(found, environment, place), value)
     if isinstance(value, Mapping):
-        return {key: _filled(item, environment, f"{place}.{key}") for key, item in value.items()}
+        return {key: filled(item, environment, f"{place}.{key}") for key, item in value.items()}
     if isinstance(value, list):
-        return [_filled(item, environment, place) for item in value]
+        return [filled(item, environment, place) for item in value]
     return value
 
 

@@ -35,6 +35,9 @@ RESOURCE_UPDATED = "notifications/resources/updated"
 
 MISSING_CAPABILITY = -32021
 
+OWN_WRITES = "report_own_writes"
+"""The tool by which a host tells a watcher which files the agent wrote itself."""
+
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """How a listen stream is spoken (decision 27). Readers accept both profiles, always."""

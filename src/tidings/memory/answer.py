@@ -14,7 +14,15 @@ import msgspec
 from tidings.memory.entry import iso
 from tidings.memory.question import Asked, sentences
 from tidings.memory.relevance import RELATIVE, relevance, scale_of
-from tidings.memory.sameness import ECHO, Context, is_variant, shared
+from tidings.memory.sameness import (
+    ECHO,
+    Context,
+    is_akin,
+    is_change,
+    is_question,
+    is_variant,
+    shared,
+)
 from tidings.memory.search import Evidence
 
 MOST_ITEMS = 5
@@ -24,6 +32,9 @@ MOST_WEIGHED = 20
 
 SHORTEST_PIECE = 80
 """A memory that would be cut shorter than this is left out."""
+
+AS_WELL = 0.75
+"""A newer memory that covers this share of what an older one covers of the question answers it as well."""
 
 MARK = "[…]"
 
@@ -86,11 +97,10 @@ def choose(
     scored = sorted((Scored(relevance(one, now), one) for one in found), key=lambda one: one.order)
     fitting = [one for one in scored if one.relevance >= (least or scale_of(one.evidence).least)]
     fitting = [one for one in fitting[:MOST_WEIGHED] if one.relevance >= RELATIVE * fitting[0].relevance]
-    kept: list[Scored] = []
-    for one in fitting:
-        if not _is_echo(one.evidence, asked) and not _is_known(one.evidence, context, repeats):
-            kept.append(one)
-    return [one for one in kept if not any(_outdates(other, one) for other in kept)]
+    kept = [_newest(one, scored) for one in fitting if not _is_echo(one.evidence, asked)]
+    once = {one.evidence.row.seq: one for one in reversed(kept)}
+    shown = sorted(once.values(), key=lambda one: one.order)
+    return [one for one in shown if not _is_known(one.evidence, context, repeats)]
 
 
 def fit(chosen: Sequence[Scored], budget: Budget, asked: Asked) -> tuple[Item, ...]:
@@ -163,7 +173,7 @@ def _why(evidence: Evidence, asked: Asked) -> str:
 def _is_echo(evidence: Evidence, asked: Asked) -> bool:
     """Whether the memory is about the question itself, asked before; a statement may well confirm it."""
     memory = evidence.row.memory
-    if memory.kind != "turn" and not memory.text.rstrip().endswith("?"):
+    if memory.kind != "turn" and not is_question(memory.text):
         return False
     return shared(evidence.row.terms, asked.said) >= ECHO
 
@@ -175,11 +185,34 @@ def _is_known(evidence: Evidence, context: Context, repeats: Repeats | None) -> 
     return repeats is not None and repeats(evidence)
 
 
-def _outdates(newer: Scored, older: Scored) -> bool:
-    """Whether `older` says about the same as `newer`, earlier, and answers no better."""
-    new, old = newer.evidence, older.evidence
-    if (new.row.memory.created, new.row.seq) <= (old.row.memory.created, old.row.seq):
+def _newest(one: Scored, scored: Sequence[Scored]) -> Scored:
+    """The memory, or the newest that puts it out of force: as relevant, even if too weak by itself."""
+    newer = [other for other in scored if _outdates(other.evidence, one.evidence)]
+    if not newer:
+        return one
+    latest = max(newer, key=lambda other: _age(other.evidence))
+    return Scored(max(latest.relevance, one.relevance), latest.evidence)
+
+
+def _outdates(new: Evidence, old: Evidence) -> bool:
+    """Whether `new` says that `old` is no longer so; or says about the same, later, and answers as well."""
+    newer, older = new.row.memory, old.row.memory
+    if is_question(newer.text) or _age(new) <= _age(old) or newer.role == "assistant" != older.role:
         return False
-    if new.row.memory.role == "assistant" != old.row.memory.role:
-        return False
-    return is_variant(new.row.terms, old.row.terms) and set(old.matched) <= set(new.matched)
+    if is_change(newer.text, new.row.terms, old.row.terms):
+        return True
+    if newer.kind == "turn" != older.kind:
+        return False  # what was told is not undone by what is said in passing
+    if is_variant(new.row.terms, old.row.terms) and set(old.matched) <= set(new.matched):
+        return True
+    return _answers_as_well(new, old) and is_akin(new.row.terms, old.row.terms)
+
+
+def _answers_as_well(new: Evidence, old: Evidence) -> bool:
+    """Whether both hold at least two words of the question in common, and the newer hardly fewer in all."""
+    both = set(new.matched) & set(old.matched)
+    return len(both) > 1 and new.coverage >= AS_WELL * old.coverage
+
+
+def _age(evidence: Evidence) -> tuple[int, int]:
+    return evidence.row.memory.created, evidence.row.seq

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -33,13 +33,17 @@ class Embedder(Protocol):
         """Names the model: vectors of different models are never compared."""
         ...
 
-    @property
-    def floor(self) -> float:
-        """A cosine that unrelated texts hardly reach; used until a store has enough of its own."""
-        ...
-
     def embed(self, texts: Sequence[str]) -> Any:
         """A float32 array with one unit vector per text; a row of zeros where there is nothing to go by."""
+        ...
+
+
+@runtime_checkable
+class WordEmbedder(Embedder, Protocol):
+    """An embedder that knows single words at next to no cost: they are compared one by one as well."""
+
+    def embed_words(self, words: Sequence[str]) -> Any:
+        """The same for single words."""
         ...
 
 
@@ -57,7 +61,6 @@ class WordLlama:
     """
 
     name = "wordllama-l2-supercat-256"
-    floor = 0.25
 
     def __init__(self) -> None:
         home = _home()
@@ -78,6 +81,10 @@ class WordLlama:
                 rows[number] = self._matrix[tokens].astype(self._numpy.float32).mean(axis=0)
         lengths = self._numpy.linalg.norm(rows, axis=1, keepdims=True)
         return self._numpy.divide(rows, lengths, out=self._numpy.zeros_like(rows), where=lengths > 0)
+
+    def embed_words(self, words: Sequence[str]) -> Any:
+        """The same for single words."""
+        return self.embed(words)
 
 
 def _home() -> Path | None:

@@ -23,7 +23,9 @@ Kind: TypeAlias = Literal["note", "preference", "decision", "fact", "turn"]
 Role: TypeAlias = Literal["user", "assistant"]
 
 SCHEMA = "tidings.memory.v1"
-KINDS: tuple[Kind, ...] = ("note", "preference", "decision", "fact", "turn")
+TOLD: tuple[Kind, ...] = ("note", "preference", "decision", "fact")
+"""The kinds of what somebody told; a `turn` was only seen."""
+KINDS: tuple[Kind, ...] = (*TOLD, "turn")
 ROLES: tuple[Role, ...] = ("user", "assistant")
 LONGEST_TEXT = 8_000
 LONGEST_NAME = 200

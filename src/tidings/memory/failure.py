@@ -39,7 +39,7 @@ class MemoryCorruptError(MemoryStoreError):
 def memory_error(error: sqlite3.Error, path: Path) -> MemoryStoreError:
     """Translate what SQLite raised while working on `path`; its codes are read as for facts."""
     told = facts_error(error, path)
-    if isinstance(told, FactsCorruptError):
+    if isinstance(told, FactsCorruptError) or "Could not decode to UTF-8" in str(error):
         return corrupt(path, str(error))
     return MemoryUnavailableError(str(told).replace("fact store", "memory", 1))
 

@@ -33,6 +33,7 @@ class MemoryFile:
         self.path = path
         self._busy_seconds = busy_seconds
         self._process = os.getpid()
+        self._identity: tuple[int, int] | None = None
         self._locks = {"BEGIN IMMEDIATE": Lock(), "BEGIN": Lock()}
         writer = prepare(path, busy_seconds)
         try:
@@ -40,6 +41,7 @@ class MemoryFile:
         except BaseException:
             writer.close()
             raise
+        self._identity = _identity(path)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -76,6 +78,13 @@ class MemoryFile:
                 if connection is not None and self._process == os.getpid():
                     connection.close()
 
+    def _must_be_the_same(self) -> None:
+        """Refuse to work on a file that is no longer at its place: what is written to it would be lost."""
+        if _identity(self.path) != self._identity:
+            raise MemoryUnavailableError(
+                f"memory {self.path} was deleted, moved or replaced while it was open; open it again"
+            )
+
     @contextmanager
     def _held(self, name: str) -> Iterator[sqlite3.Connection]:
         if self._process != os.getpid():
@@ -85,11 +94,20 @@ class MemoryFile:
         try:
             if name not in self._connections:
                 raise MemoryUnavailableError(f"memory {self.path} is closed; open it again")
+            self._must_be_the_same()
             yield self._connections[name]
         except sqlite3.Error as error:
             raise memory_error(error, self.path) from error
         finally:
             self._locks[name].release()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

@@ -16,9 +16,12 @@ import msgspec
 
 from tidings.memory import reading, search
 from tidings.memory.answer import Budget, Repeats
+from tidings.memory.embedding import WordEmbedder
 from tidings.memory.file import MemoryFile
+from tidings.memory.kinship import Kinship
 from tidings.memory.question import Asked
 from tidings.memory.reading import Row
+from tidings.memory.relevance import relevance
 from tidings.memory.sameness import REPEATED
 from tidings.memory.search import Evidence, Lookup, Near
 from tidings.memory.similarity import Similarity
@@ -48,9 +51,12 @@ class Finder:
         self._file = file
         self._similarity = similarity
         self._vectors: Vectors | None = None
+        self._kinship: Kinship | None = None
 
-    def find(self, asked: Asked, project: str, now: int, budget: Budget) -> Found:
+    def find(self, asked: Asked, project: str, now: int, budget: Budget, least: float = 0.0) -> Found:
         """The evidence for every memory of `project`, or of everywhere, that could answer.
+
+        What cannot become as relevant as `least` is not looked at word by word.
 
         Raises:
             MemoryStoreError: the file cannot be read.
@@ -65,6 +71,8 @@ class Finder:
             if vector is not None:
                 near = self._by_similarity(connection, vector, scopes, rows, now)
         evidence = search.weigh(lookup, asked, (*rows, *near.rows), near)
+        if vector is not None and self._kinship is not None:
+            evidence = _with_kin(self._kinship, asked, evidence, now, least)
         late = vector is None and self._similarity is not None
         return Found(tuple(evidence), scopes, now, vector is not None, late)
 
@@ -100,7 +108,7 @@ class Finder:
         known = {row.seq for row in rows}
         more = reading.holding(connection, near.keys() - known, scopes, now)
         cosines = near | vectors.cosines(vector, scopes, known - near.keys())
-        return Near(rows=tuple(more), cosines=cosines, floor=vectors.floor(scopes), crowd=crowd)
+        return Near(rows=tuple(more), cosines=cosines, crowd=crowd)
 
     def _vector(self, started: Future[Any] | None, budget: Budget) -> Any | None:
         """The question's vector, if it is there in time."""
@@ -110,8 +118,19 @@ class Finder:
         if vector is not None and self._vectors is None:
             embedder = self._similarity.embedder()
             assert embedder is not None
-            self._vectors = Vectors(embedder.name, embedder.floor)
+            self._vectors = Vectors(embedder.name)
+            self._kinship = Kinship(embedder) if isinstance(embedder, WordEmbedder) else None
         return vector
+
+
+def _with_kin(
+    kinship: Kinship, asked: Asked, evidence: Sequence[Evidence], now: int, least: float
+) -> list[Evidence]:
+    """The evidence, with how near its words are wherever that could still decide."""
+    closest = (msgspec.structs.replace(one, kin=1.0) for one in evidence)
+    open_ones = [one.row for one in closest if relevance(one, now) >= least]
+    kin = kinship.of(asked.text, open_ones)
+    return [msgspec.structs.replace(one, kin=kin.get(one.row.seq, one.kin)) for one in evidence]
 
 
 def _by_words(connection: sqlite3.Connection, lookup: Lookup, now: int) -> list[Row]:

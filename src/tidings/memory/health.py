@@ -15,8 +15,9 @@ from pathlib import Path
 import msgspec
 
 from tidings.memory import reading
-from tidings.memory.entry import Memory
+from tidings.memory.entry import Memory, digest
 from tidings.memory.failure import MemoryStoreError, corrupt
+from tidings.memory.rescue import rescued
 from tidings.memory.schema import connect
 from tidings.memory.store import EmbedderChoice, MemoryStore
 from tidings.memory.transfer import read_lines
@@ -81,22 +82,25 @@ def repair(
 
 
 def salvage(path: Path) -> list[Memory]:
-    """The memories that can still be read: from the front until something is damaged, then from the end."""
+    """The memories that can still be read: by SQLite from either end, the others from the raw bytes."""
+    found: list[Memory] = []
     try:
         with closing(connect(path, 5.0)) as connection:
-            found = _readable(connection, "ASC")
-            return list({memory.id: memory for memory in (*found, *_readable(connection, "DESC"))}.values())
+            found = [*_readable(connection, "ASC"), *_readable(connection, "DESC")]
     except (sqlite3.Error, MemoryStoreError):
-        return []
+        found = []
+    raw = rescued(path.read_bytes()) if path.is_file() else []
+    return list({memory.id: memory for memory in (*raw, *found)}.values())
 
 
 def _readable(connection: sqlite3.Connection, order: str) -> list[Memory]:
     found: list[Memory] = []
     try:
-        for row in connection.execute(
-            f"SELECT {reading.FIELDS} FROM {reading.FROM} ORDER BY m.seq {order}"
+        for sha, *row in connection.execute(
+            f"SELECT m.sha, {reading.FIELDS} FROM {reading.FROM} ORDER BY m.seq {order}"
         ):
-            found.append(reading.memory_of(row))
+            memory = reading.memory_of(row)
+            found += [memory] if digest(memory.text) == sha else []
     except (sqlite3.Error, msgspec.ValidationError, msgspec.DecodeError):
         return found  # what comes after the damage is read from the other end
     return found
@@ -111,6 +115,8 @@ def _miscounts(connection: sqlite3.Connection) -> list[str]:
         "SELECT count(*) FROM vectors WHERE seq NOT IN (SELECT seq FROM memories)"
     ).fetchone()
     problems = [f"{wrong} projects are counted wrongly"] if wrong else []
+    other = sum(digest(text) != sha for text, sha in connection.execute("SELECT text, sha FROM memories"))
+    problems += [f"{other} memories are not what was written"] if other else []
     return problems + ([f"{lost} vectors belong to no memory"] if lost else [])
 
 

@@ -7,12 +7,12 @@ hands the result to the store in the background.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import msgspec
 
-from tidings.memory.entry import Role
+from tidings.memory.entry import TOLD, Role
 from tidings.memory.failure import MemoryInputError
 from tidings.memory.words import content, words
 
@@ -21,6 +21,9 @@ Redact: TypeAlias = Callable[[str], str]
 
 LONGEST_SEEN = 4_000
 """Characters of a message that are kept."""
+
+SAID = ("text", "source", "key", "tags", "conversation")
+"""The fields in which a secret may hide."""
 
 FEWEST_WORDS = 4
 """A message with fewer words of content is not kept."""
@@ -59,15 +62,34 @@ def see(
     return Seen(options=dict(told))
 
 
-def refuse_secrets(text: object, redact: Redact) -> None:
+def refuse_secrets(options: Mapping[str, object], redact: Redact) -> None:
     """Refuse to remember what looks like a secret; whoever means it says `force`.
 
     Raises:
-        MemoryInputError: it does.
+        MemoryInputError: with every field that does.
     """
-    if isinstance(text, str) and looks_secret(text, redact):
-        fix = "leave the secret out, or say `force` to remember it as it is"
-        raise MemoryInputError("remember", (f"`text` holds what looks like a secret; {fix}",))
+    fix = "leave the secret out, or say `force` to remember it as it is"
+    found = [name for name in SAID if any(looks_secret(text, redact) for text in _texts(options.get(name)))]
+    if found:
+        raise MemoryInputError(
+            "remember", tuple(f"`{name}` holds what looks like a secret; {fix}" for name in found)
+        )
+
+
+def refuse_seen(kind: object) -> None:
+    """Refuse to be told what only the memory itself may say: that it saw something.
+
+    Raises:
+        MemoryInputError: the kind is `turn`.
+    """
+    if kind == "turn":
+        problem = f"`kind` must be one of {', '.join(TOLD)}; 'turn' is for messages that were seen"
+        raise MemoryInputError("remember", (problem,))
+
+
+def _texts(value: object) -> list[str]:
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [text for text in values if isinstance(text, str)]
 
 
 def looks_secret(text: str, redact: Redact) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from tidings.memory.languages import OURS
 from tidings.memory.words import Stems, content, words
 
 LONGEST = 20_000
@@ -38,7 +39,7 @@ _SENTENCE = re.compile(r"[^.!?\n]*[.!?\n]+|[^.!?\n]+$")
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A message made ready: what to embed, its stems of content, those it borrows, and all of them.
 
-    `words` says which word a stem comes from.
+    `words` says which word a stem comes from, `ours` that the message speaks of what we do here.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     borrowed: tuple[str, ...] = ()
     said: frozenset[str] = frozenset()
     words: dict[str, str] = {}
+    ours: bool = False
 
 
 def ask(message: str, history: Sequence[Mapping[str, str]], stems: Stems) -> Asked | None:
@@ -65,7 +67,9 @@ def ask(message: str, history: Sequence[Mapping[str, str]], stems: Stems) -> Ask
     if before:
         borrowed = tuple(stem for stem in dict.fromkeys(stems.of(before)) if stem not in mine)
         text = f"{before}\n{text}"
-    return Asked(text=text, stems=mine, borrowed=borrowed, said=frozenset(stems.of(text)), words=origin)
+    ours = not OURS.isdisjoint(said)
+    everything = frozenset(stems.of(text))
+    return Asked(text=text, stems=mine, borrowed=borrowed, said=everything, words=origin, ours=ours)
 
 
 def gist(message: str) -> str:

@@ -2,8 +2,9 @@
 
 Two sets of weights: with similarity, and with words alone. They were fitted on the train part of the
 quality benchmark (`benchmarks/memory_fit.py`), the thresholds chosen on train and dev; the test part was
-written afterwards and is only reported. What is pinned, fresh, tired or said by an assistant moves the sum
-a little. Age never multiplies anything. Pure.
+written afterwards and is only reported. A cosine counts by its lead over what several others reach, because
+models differ in what is near. What is pinned, fresh, tired or said by an assistant moves the sum a little.
+Age never multiplies anything. Pure.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from math import exp, log, log1p
 import msgspec
 
 from tidings.memory.entry import Memory
+from tidings.memory.sameness import is_question
 from tidings.memory.search import Evidence
 
 DAY = 86_400_000
@@ -38,16 +40,15 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WORDS = Scale(
-    constant=-6.33, weights={"coverage": 4.07, "rare": 4.41, "back": 1.87, "bm25": 1.86}, least=0.2
+    constant=-6.63,
+    weights={"coverage": 4.06, "rare": 4.63, "back": 2.0, "bm25": 1.9, "ours": 0.64},
+    least=0.22,
 )
 BOTH = Scale(
-    constant=-6.34,
-    weights={
-        "coverage": 2.63, "rare": 3.74, "back": 0.62, "bm25": 0.6,
-        "cosine": 1.96, "margin": 0.48, "lead": 4.78,
-    },
-    least=0.25,
-)  # fmt: skip
+    constant=-6.32,
+    weights={"coverage": 2.34, "rare": 2.99, "bm25": 0.71, "ours": 0.4, "lead": 6.3, "kin": 1.87},
+    least=0.3,
+)
 
 
 def features(evidence: Evidence) -> dict[str, float]:
@@ -57,13 +58,10 @@ def features(evidence: Evidence) -> dict[str, float]:
         "rare": min(evidence.rare, 3) / 3,
         "back": evidence.back,
         "bm25": evidence.bm25,
+        "ours": float(evidence.ours),
     }
     if evidence.cosine is not None:
-        found |= {
-            "cosine": evidence.cosine,
-            "margin": evidence.cosine - evidence.floor,
-            "lead": evidence.cosine - evidence.crowd,
-        }
+        found |= {"lead": evidence.cosine - evidence.crowd, "kin": evidence.kin}
     return found
 
 
@@ -88,6 +86,6 @@ def leaning(memory: Memory, now: int) -> float:
         total += ASSISTANT
     if memory.pinned:
         total += PINNED
-    if memory.text.rstrip().endswith("?"):
+    if is_question(memory.text):
         total += QUESTION
     return total

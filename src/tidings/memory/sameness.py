@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tidings.core.text import is_unicode
 from tidings.memory.entry import digest
+from tidings.memory.languages import CHANGED
 from tidings.memory.words import words
 
 RUN = 5
@@ -31,7 +32,13 @@ OPENING = 3
 """Two statements whose first words of content are the same, this many, are about the same."""
 
 VARIANT = 0.6
-"""Two statements that share this much are about the same; the newer counts if both answer as well."""
+"""Two statements that begin alike and share this much are about the same."""
+
+SUBJECT = 0.5
+"""A statement that says that something changed changes what it shares this much with, and two words."""
+
+AKIN = 0.6
+"""Two statements of which the shorter shares this much with the other, and two words, may answer alike."""
 
 
 class Context:
@@ -56,6 +63,11 @@ class Context:
         return sum(run in self._runs for run in runs) / len(runs) >= CONTAINED
 
 
+def is_question(text: str) -> bool:
+    """Whether a text asks and does not state: it puts nothing out of force, and seldom answers."""
+    return text.rstrip().endswith(("?", "？"))
+
+
 def shared(one: Collection[str], other: Collection[str]) -> float:
     """How much two sets of stems have in common, 0 to 1."""
     mine, yours = set(one), set(other)
@@ -69,15 +81,38 @@ def is_near_duplicate(one: Iterable[str], other: Iterable[str]) -> bool:
 
 
 def is_variant(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two statements are about the same: they open alike, or share most words.
+    """Whether two statements are about the same: they open alike, or begin alike and share most words.
 
-    Numbers are left out: they are what changes.
+    Numbers are left out: they are what changes. Two that differ from the first word on ("staging …",
+    "production …") are about different things however much else they share.
     """
-    mine, yours = (dict.fromkeys(stem for stem in said if not numbers((stem,))) for said in (one, other))
-    opening = list(mine)[:OPENING]
-    if len(opening) == OPENING and opening == list(yours)[:OPENING]:
+    mine, yours = _without_numbers(one), _without_numbers(other)
+    if len(mine) >= OPENING and mine[:OPENING] == yours[:OPENING]:
         return True
-    return shared(mine, yours) >= VARIANT
+    return mine[:1] == yours[:1] and shared(mine, yours) >= VARIANT
+
+
+def is_change(newer: str, stems: Sequence[str], older: Sequence[str]) -> bool:
+    """Whether the text `newer`, of these stems, says that what `older` speaks of is no longer so."""
+    if CHANGED.isdisjoint(words(newer)):
+        return False
+    return _in_common(stems, older) >= SUBJECT
+
+
+def is_akin(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether most of the shorter of two statements is in the other."""
+    return _in_common(one, other) >= AKIN
+
+
+def _in_common(one: Sequence[str], other: Sequence[str]) -> float:
+    """How much of the shorter of two statements is in the other, numbers left out; one word is nothing."""
+    mine, yours = _without_numbers(one), _without_numbers(other)
+    both = set(mine) & set(yours)
+    return len(both) / min(len(mine), len(yours)) if len(both) > 1 else 0.0
+
+
+def _without_numbers(stems: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(stem for stem in stems if not numbers((stem,))))
 
 
 def numbers(stems: Collection[str]) -> set[str]:

@@ -3,7 +3,8 @@
 `memories` is the truth, with `replaced` (which memory stands in whose place). Each row also carries the
 stems that it is found by. `words` (in how many memories of a project a stem occurs), the totals in
 `scopes`, the full-text table and `vectors` follow from it and change in the same transaction. `state`
-counts what made resident vectors stale, and notes a forgetting whose bytes are not cleared yet.
+counts what made resident vectors stale, and notes a forgetting whose bytes are not cleared yet;
+`departures` says what left for want of room.
 """
 
 from __future__ import annotations
@@ -19,6 +20,16 @@ from tidings.memory.failure import MemoryUnavailableError, memory_error
 
 APPLICATION_ID = 0x7464676D  # "tdgm"
 VERSION = 1
+
+_ALWAYS = (
+    """CREATE TABLE IF NOT EXISTS departures (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, count INTEGER NOT NULL,
+        oldest INTEGER NOT NULL, newest INTEGER NOT NULL)""",
+    """CREATE INDEX IF NOT EXISTS memories_seen
+        ON memories (surfaced > 0, coalesce(last_surfaced, created), seq)
+        WHERE kind = 'turn' AND pinned = 0""",
+)
+"""What files of an earlier Tidings may lack."""
 
 DERIVED = (
     """CREATE TABLE words (
@@ -125,6 +136,8 @@ def _adopt(connection: sqlite3.Connection, path: Path) -> None:
         raise MemoryUnavailableError(
             f"memory {path} has schema {marks[1]}, this Tidings reads up to {VERSION}; upgrade Tidings"
         )
+    for statement in _ALWAYS:
+        connection.execute(statement)
     connection.execute("COMMIT")
 
 

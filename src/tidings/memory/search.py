@@ -32,6 +32,9 @@ MORE = 512
 AROUND = 0.3
 """What a word of a neighbouring turn counts, against one of the memory's own."""
 
+KIN = 3
+"""How many of a memory's words must be near to the question's; the same word is as near as can be."""
+
 BORROWED = 0.5
 """What a word of the message before counts, against one of the message."""
 
@@ -66,7 +69,8 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Why a memory could answer: words in common, and similarity where it is known.
 
-    `floor` is a cosine that unrelated memories hardly reach, `crowd` one that several reach here.
+    `crowd` is a cosine that several memories reach here. `kin` is how near its nearest words are to the
+    question's, `ours` that the question is about what we do here.
     """
 
     row: Row
@@ -75,9 +79,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     coverage: float
     back: float
     bm25: float
-    asked: int
+    ours: bool = False
+    kin: float = 0.0
     cosine: float | None = None
-    floor: float = 0.0
     crowd: float = 0.0
 
 
@@ -86,7 +90,6 @@ class Near(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: tuple[Row, ...] = ()
     cosines: dict[int, float] = {}
-    floor: float = 0.0
     crowd: float = 0.0
 
 
@@ -148,9 +151,9 @@ def _evidence(lookup: Lookup, asked: Asked, row: Row, similar: Near) -> Evidence
         coverage=covered / total,
         back=len(matched) / max(len(own), 1),
         bm25=min(bm25 / best, 1.0),
-        asked=len(asked.stems),
+        ours=asked.ours,
+        kin=min(len(matched), KIN) / KIN,
         cosine=similar.cosines.get(row.seq),
-        floor=similar.floor,
         crowd=similar.crowd,
     )
 

@@ -7,6 +7,7 @@ is.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -18,11 +19,13 @@ from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.memory.answer import Answer, Budget
 from tidings.memory.background import Background
-from tidings.memory.entry import EVERYWHERE, Role
+from tidings.memory.entry import EVERYWHERE, Role, iso
 from tidings.memory.failure import MemoryInputError
 from tidings.memory.ingest import Consent, Redact, see
 from tidings.memory.store import MemoryStore, Message
 from tidings.memory.tools import BY_NAME
+
+_logger = logging.getLogger("tidings.memory")
 
 MOST_CONVERSATIONS = 256
 SHOWN_AGAIN_AFTER = 20
@@ -60,25 +63,31 @@ class MemoryServer:
         conversation: str = "",
         already: Collection[str] = (),
         budget: Budget | None = None,
+        project: str | None = None,
     ) -> Answer:
         """The memories that fit a message; `already` holds ids and hashes that the model has before it.
+
+        `project` is where the message was sent from, if that is another than the server's own.
 
         Raises:
             MemoryInputError: a message that is no text, or a history that holds something else.
             MemoryStoreError: the file cannot be read.
         """
         known = {*already, *self._recently_shown(conversation)}
-        answer = self.store.answer(content, history, known, budget, project=self.project)
+        home = self.project if project is None else project
+        answer = self.store.answer(content, history, known, budget, project=home)
         ids = [item.id for item in answer.items]
         if ids:
             self._note_shown(conversation, ids)
             self.background.submit(partial(self.store.mark_surfaced, ids))
-        self._keep(content, "user", conversation)
+        self._keep(content, "user", conversation, home)
         return answer
 
-    def assistant_response(self, content: str, *, conversation: str = "") -> None:
+    def assistant_response(
+        self, content: str, *, conversation: str = "", project: str | None = None
+    ) -> None:
         """Take in what the assistant answered, if that is allowed."""
-        self._keep(content, "assistant", conversation)
+        self._keep(content, "assistant", conversation, self.project if project is None else project)
 
     def call(self, name: str, arguments: Mapping[str, object]) -> Payload:
         """Run a tool.
@@ -104,19 +113,26 @@ class MemoryServer:
     ) -> None:
         self.close()
 
-    def _keep(self, content: str, role: Role, conversation: str) -> None:
+    def _keep(self, content: str, role: Role, conversation: str, project: str) -> None:
         seen = see(
             content,
             role,
             consent=self.consent,
             redact=self._redact,
             conversation=conversation,
-            project=self.project,
+            project=project,
         )
         if seen.options:
-            self.background.submit(partial(self.store.remember, seen.options))
+            self.background.submit(partial(self._remember, seen.options))
         elif self.consent.allows(role):
             self.background.counts[seen.left_out] += 1
+
+    def _remember(self, options: Mapping[str, object]) -> None:
+        left = self.store.remember(options).left
+        if left is not None:
+            self.background.counts["left"] += left.count
+            said = f"{left.count} seen messages of {iso(left.oldest)} to {iso(left.newest)}"
+            _logger.warning("%s left: there is room for %d", said, self.store.most_seen)
 
     def _recently_shown(self, conversation: str) -> list[str]:
         if not conversation:

@@ -14,10 +14,11 @@ from typing import Literal, Self, TypeAlias
 
 import msgspec
 
-from tidings.memory import purge, reading, succession
+from tidings.memory import eviction, purge, reading, relevance, succession
 from tidings.memory.answer import Answer, Budget, choose, fit
 from tidings.memory.embedding import Embedder, WordLlama, available
 from tidings.memory.entry import EVERYWHERE, FIELDS, Memory, build_memory
+from tidings.memory.eviction import MOST_SEEN, Left
 from tidings.memory.failure import MemoryInputError
 from tidings.memory.file import MemoryFile
 from tidings.memory.finder import Finder
@@ -41,17 +42,19 @@ _CATCH_UP = 200
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a memory: new or known before, and the ids that it put out of force."""
+    """What became of a memory: new or known before, the ids it put out of force, and what left for it."""
 
     memory: Memory
     new: bool
     replaced: tuple[str, ...] = ()
+    left: Left | None = None
 
 
 class MemoryStore:
     """The memory in the SQLite file `path`, created when it does not exist.
 
-    `embedder` "auto" uses the one of the `memory` extra when it is installed; None finds by words alone.
+    `embedder` "auto" uses the one of the `memory` extra when it is installed; None finds by words alone. Of
+    what was only seen at most `most_seen` messages are kept.
 
     Raises:
         CallerError: the file is a database of something else.
@@ -65,10 +68,14 @@ class MemoryStore:
         embedder: EmbedderChoice = "auto",
         clock: Callable[[], int] = now_ms,
         busy_seconds: float = 5.0,
+        most_seen: int = MOST_SEEN,
     ) -> None:
+        if most_seen < 1:
+            raise MemoryInputError("open", (f"`most_seen` must be 1 or more; got {most_seen!r}",))
         self.path = Path(path)
         self.file = MemoryFile(self.path, busy_seconds)
         self._clock = clock
+        self.most_seen = most_seen
         self._stems = Stems()
         self._similarity = _similarity(embedder)
         self._finder = Finder(self.file, self._similarity)
@@ -93,7 +100,10 @@ class MemoryStore:
                 return Remembered(memory=kept, new=False)
             memory = succession.succeeding(connection, memory, self._stems)
             pen.add(connection, memory)
-        return Remembered(memory=memory, new=True, replaced=memory.replaces)
+            left = None
+            if memory.kind == "turn":
+                left = eviction.make_room(connection, pen, self.most_seen, self._clock())
+        return Remembered(memory=memory, new=True, replaced=memory.replaces, left=left)
 
     def answer(
         self,
@@ -120,7 +130,8 @@ class MemoryStore:
         said = recent(history)
         context = Context(said, already_in_context)
         limits = budget or Budget()
-        found = self._finder.find(asked, project, self._clock() if now is None else now, limits)
+        at = self._clock() if now is None else now
+        found = self._finder.find(asked, project, at, limits, relevance.BOTH.least)
         repeats = self._finder.repeats(said, found.scopes, limits) if found.similarity else None
         chosen = choose(found.evidence, asked, context, found.now, repeats=repeats)
         items = fit(chosen, limits, asked)
@@ -141,14 +152,20 @@ class MemoryStore:
         if asked is None:
             return Answer(silent="the question has no word to look for")
         limits = budget or Budget()
-        found = self._finder.find(asked, project, self._clock() if now is None else now, limits)
+        at = self._clock() if now is None else now
+        found = self._finder.find(asked, project, at, limits, LEAST_RECALLED)
         chosen = choose(found.evidence, asked, Context(()), found.now, least=LEAST_RECALLED)
         items = fit(chosen, limits, asked)
         silent = "" if items else "nothing is remembered about this"
         return Answer(items=items, silent=silent, similarity=found.similarity, late=found.late)
 
     def evidence(
-        self, message: str, recent_history: Sequence[Message] = (), *, project: str = EVERYWHERE
+        self,
+        message: str,
+        recent_history: Sequence[Message] = (),
+        *,
+        project: str = EVERYWHERE,
+        budget: Budget | None = None,
     ) -> tuple[Evidence, ...]:
         """Everything that was weighed for a message, unranked: to see why something did or did not surface.
 
@@ -157,7 +174,9 @@ class MemoryStore:
             MemoryStoreError: the file cannot be read.
         """
         asked = self._asked(message, checked_history(message, recent_history))
-        return () if asked is None else self._finder.find(asked, project, self._clock(), Budget()).evidence
+        if asked is None:
+            return ()
+        return self._finder.find(asked, project, self._clock(), budget or Budget()).evidence
 
     def list(
         self,
@@ -204,6 +223,15 @@ class MemoryStore:
             MemoryStoreError: the file cannot be written; nothing was forgotten.
         """
         return purge.forget(self.file, self.pen(), {**(selection or {}), **fields})
+
+    def departures(self) -> tuple[Left, ...]:
+        """What of the seen left for want of room, oldest note first.
+
+        Raises:
+            MemoryStoreError: the file cannot be read.
+        """
+        with self.file.reading() as connection:
+            return tuple(eviction.departures(connection))
 
     def mark_surfaced(self, ids: Iterable[str]) -> None:
         """Note that these memories were shown; what is shown again and again grows a little tired."""

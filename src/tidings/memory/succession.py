@@ -15,7 +15,7 @@ from tidings.memory.entry import Memory, digest
 from tidings.memory.failure import MemoryInputError
 from tidings.memory.question import Asked
 from tidings.memory.reading import scopes_of
-from tidings.memory.sameness import is_near_duplicate
+from tidings.memory.sameness import is_near_duplicate, is_question
 from tidings.memory.search import look_up
 from tidings.memory.words import Stems
 
@@ -90,4 +90,7 @@ def _near_duplicates(connection: sqlite3.Connection, memory: Memory, stems: Stem
         " ORDER BY bm25(found, 1.0, 0.0, 0.0) LIMIT ?",
         (f"terms : ({terms})", memory.project, memory.created, memory.role, memory.key, CANDIDATES),
     ).fetchall()
-    return [old for old, text in rows if is_near_duplicate(own, stems.of(text))]
+    asks = is_question(memory.text)
+    return [
+        old for old, text in rows if is_question(text) == asks and is_near_duplicate(own, stems.of(text))
+    ]

@@ -14,9 +14,9 @@ import msgspec
 
 from tidings.core.reminder import Payload
 from tidings.memory.answer import MOST_CHARS, MOST_ITEMS, Answer, Budget
-from tidings.memory.entry import EVERYWHERE, FIELDS, KINDS, Memory, checked, to_line
+from tidings.memory.entry import EVERYWHERE, FIELDS, TOLD, Memory, checked, to_line
 from tidings.memory.failure import MemoryInputError
-from tidings.memory.ingest import Redact, refuse_secrets
+from tidings.memory.ingest import Redact, refuse_secrets, refuse_seen
 from tidings.memory.purge import SELECTION
 from tidings.memory.store import MemoryStore
 from tidings.recall.checks import Wrong
@@ -41,7 +41,8 @@ def remember(store: MemoryStore, project: str, redact: Redact, arguments: Mappin
     options = dict(arguments)
     everywhere = _flag("everywhere", options.pop("everywhere", False))
     if not _flag("force", options.pop("force", False)):
-        refuse_secrets(options.get("text"), redact)
+        refuse_secrets(options, redact)
+    refuse_seen(options.get("kind"))
     done = store.remember(options, project=EVERYWHERE if everywhere else project)
     return {"id": done.memory.id, "new": done.new, "replaced": list(done.replaced)}
 
@@ -135,7 +136,7 @@ _FLAG: Payload = {"type": "boolean"}
 _STRINGS: Payload = {"type": "array", "items": {"type": "string"}}
 _PROPERTIES: dict[str, Payload] = {
     "text": _text("What to remember: one statement that can be understood on its own."),
-    "kind": {"type": "string", "enum": list(KINDS)},
+    "kind": {"type": "string", "enum": list(TOLD)},
     "role": {"type": "string", "enum": ["user", "assistant"], "description": "Whose statement it is."},
     "key": _text("What it is about, such as api-host: a newer memory with the same key takes its place."),
     "replaces": {**_STRINGS, "description": "Ids of memories that this one takes the place of."},

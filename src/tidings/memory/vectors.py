@@ -1,4 +1,4 @@
-"""The vectors of a store, resident: which memories are nearest to a question, and how near is near.
+"""The vectors of a store, resident: which memories are nearest to a question.
 
 One matrix per project, read from the file once and then only what is new; when something was forgotten,
 all is read again. Vectors are kept as 16-bit floats in the file and 32-bit ones in memory. Exact: every
@@ -13,13 +13,6 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, TypeAlias
 
-FEWEST = 24
-"""A project with fewer vectors has no floor of its own."""
-
-SAMPLE = 256
-"""How many vectors the floor is estimated from."""
-
-PERCENTILE = 99.0
 _STORED = "<f2"
 
 Near: TypeAlias = tuple[int, float]
@@ -33,7 +26,6 @@ class _Rows:
         self._numpy = numpy
         self._buffer = numpy.zeros((64, width), dtype=numpy.float32)
         self.seqs: list[int] = []
-        self._floor: tuple[int, float] = (0, 0.0)
 
     def add(self, seq: int, vector: Any) -> None:
         if len(self.seqs) == len(self._buffer):
@@ -50,21 +42,13 @@ class _Rows:
     def matrix(self) -> Any:
         return self._buffer[: len(self.seqs)]
 
-    def floor(self, otherwise: float) -> float:
-        """What 99 % of this project's pairs stay below; estimated anew when it has grown by half."""
-        if len(self.seqs) < FEWEST:
-            return otherwise
-        if len(self.seqs) > self._floor[0] * 1.5:
-            self._floor = (len(self.seqs), _floor(self._numpy, self.matrix))
-        return self._floor[1]
-
 
 class Vectors:
     """The resident vectors of one model."""
 
-    def __init__(self, model: str, floor: float) -> None:
+    def __init__(self, model: str) -> None:
         self._numpy = import_module("numpy")
-        self._model, self._default = model, floor
+        self._model = model
         self._rows: dict[int, _Rows] = {}
         self._seen = (-1, 0)
 
@@ -107,10 +91,6 @@ class Vectors:
                 found |= {rows.seqs[number]: float(one) for number, one in zip(at, near, strict=True)}
         return found
 
-    def floor(self, scopes: Iterable[int]) -> float:
-        """A cosine that unrelated memories of these projects hardly reach."""
-        return max((rows.floor(self._default) for rows in self._of(scopes)), default=self._default)
-
     def _of(self, scopes: Iterable[int]) -> list[_Rows]:
         return [self._rows[scope] for scope in scopes if scope in self._rows]
 
@@ -125,10 +105,3 @@ def _best(numpy: Any, cosines: Any, count: int) -> Any:
     if len(cosines) <= count:
         return range(len(cosines))
     return numpy.argpartition(-cosines, count)[:count]
-
-
-def _floor(numpy: Any, matrix: Any) -> float:
-    step = max(1, len(matrix) // SAMPLE)
-    sample = matrix[::step][:SAMPLE]
-    pairs = (sample @ sample.T)[numpy.triu_indices(len(sample), 1)]
-    return float(numpy.percentile(pairs, PERCENTILE))

@@ -1,7 +1,7 @@
 """From text to the words that a memory is found by: stems, without the words that say nothing.
 
 The stems are FTS5's own (porter), made in a database that lives in memory, so that Python and the index can
-never disagree. Which words say nothing is data. `Stems` may be used from any thread.
+never disagree. Which words say nothing is data (`languages.py`). `Stems` may be used from any thread.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from threading import Lock
 
+from tidings.memory.languages import CHATTER, GRAMMAR, language_of
 from tidings.recall.tokens import tokens
 
 MOST_KEPT = 50_000
@@ -18,33 +19,11 @@ MOST_KEPT = 50_000
 
 _LONE_DIGIT = re.compile(r"(?<![^\W_])\d(?![^\W_])")
 
-_STOP_WORDS = """
-a about above after again against all also am an and any anybody anyone anything are aren as at be because
-been before being below between both but by can cannot could couldn d did didn do does doesn doing don
-down during each either else ever every everyone everything few for from further get gets getting give
-given go goes going got had hadn has hasn have haven having he her here hers herself him himself his how
-however i if in into is isn it its itself just kind know let like ll look lot m make makes many may maybe
-me might mine more most much must my myself need needs neither no nor not nothing now of off often on once
-one only onto or other others our ours ourselves out over own per perhaps quite rather re really s same
-say see seem shall she should shouldn since so some somebody someone something sort still such sure t take
-tell than that the their theirs them themselves then there these they thing things think this those though
-through thus to too under until up upon us use used using ve very want wants was wasn way we well were
-weren what whatever when where whether which while who whom whose why will with within without won would
-wouldn yes yet you your yours yourself yourselves
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words of grammar."""
-
-_CHATTER = """
-afternoon again agree agreed alright amazing awesome bit bored bye cheers coffee continue cool correct
-different enough excellent explain faster fewer fine funny glad good goodbye great ha haha happy hello
-help hey hi hm hmm hope instead interesting joke lol longer looks lovely lunch morning nice night nope oh
-ok okay perfect please proceed quick ready redo rephrase rewrite right shorter simpler slower slowly sorry
-sounds stop summarise summarize sunny super thank thanks tired today tomorrow understood undo wait weekend
-welcome wonderful wow yeah yep yesterday yup
-"""
-CHATTER = frozenset(_CHATTER.split())
-"""Words that conversations are held together with, and that no memory is asked for by alone."""
+_UNSPACED = re.compile(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\u0e00-\u0eff\u1780-\u17ff\U00020000-\U0003ffff]+"
+)
+"""Scripts that write words without spaces, or with endings grown on: Chinese, Japanese, Thai, Korean."""
 
 
 class Stems:
@@ -89,10 +68,30 @@ class Stems:
 
 
 def words(text: str) -> list[str]:
-    """The words of `text`, and its digits that stand alone: milestone 3 is not milestone 4."""
-    return [*tokens(text), *_LONE_DIGIT.findall(text)]
+    """The words of `text`, and its digits that stand alone: milestone 3 is not milestone 4.
+
+    Where nobody writes spaces between words, every two characters that stand together are one.
+    """
+    found = tokens(text)
+    if not text.isascii():
+        found = [part for word in found for part in _parts(word)]
+    return [*found, *_LONE_DIGIT.findall(text)]
 
 
 def content(found: Iterable[str]) -> list[str]:
     """Those of the words that a memory could be found by, in order."""
-    return [word for word in found if word not in STOP_WORDS and word not in CHATTER]
+    given = list(found)
+    language = language_of(given)
+    grammar, chatter = GRAMMAR[language], CHATTER[language]
+    return [word for word in given if word not in grammar and word not in chatter]
+
+
+def _parts(word: str) -> list[str]:
+    """A word as it is, or the pairs of its characters where it is many words in one."""
+    parts: list[str] = []
+    at = 0
+    for run in _UNSPACED.finditer(word):
+        parts += [word[at : run.start()]] if run.start() - at > 1 else []
+        said, at = run[0], run.end()
+        parts += [said[place : place + 2] for place in range(max(len(said) - 1, 1))]
+    return [*parts, word[at:]] if len(word) - at > 1 else parts

@@ -52,8 +52,8 @@ class Pen:
         self._refresh(connection, near)
         return seq
 
-    def remove(self, connection: sqlite3.Connection, seqs: Iterable[int]) -> None:
-        """Take memories out, with everything that follows from them."""
+    def remove(self, connection: sqlite3.Connection, seqs: Iterable[int], *, forget: bool = True) -> None:
+        """Take memories out, with everything that follows from them; `forget`: their bytes must go, too."""
         gone = set(seqs)
         near: set[int] = set()
         for seq in gone:
@@ -69,7 +69,7 @@ class Pen:
             connection.execute("DELETE FROM memories WHERE seq = ?", (seq,))
         connection.execute("DELETE FROM scopes WHERE memories = 0")
         if gone:
-            connection.execute("UPDATE state SET epoch = epoch + 1, unclean = 1")
+            connection.execute("UPDATE state SET epoch = epoch + 1, unclean = unclean OR ?", (forget,))
         self._refresh(connection, near - gone)
 
     def _refresh(self, connection: sqlite3.Connection, seqs: Iterable[int]) -> None:

@@ -133,7 +133,7 @@ def _entries(
         texts[voice].append(_withdrawal(route, voice, note))
     for reminder in fit.kept:
         quote, voice = fit.quotes.get(id(reminder)), _voice(reminder, role)
-        texts[voice].append(_framed(route, voice, reminder.body) if quote is None else quote)
+        texts[voice].append(entry_text(route, voice, reminder.body) if quote is None else quote)
         ids[voice].append(slot_of(reminder))
     return [
         (_placed(route, wire, messages, voice, texts[voice], tuple(ids[voice])), voice)
@@ -158,7 +158,8 @@ def _placed(
     return Issued(at=len(messages), place="message", content=content, reminder_ids=ids)
 
 
-def _framed(route: Route, voice: str, body: str) -> str:
+def entry_text(route: Route, voice: str, body: str) -> str:
+    """A body in the frame that its entry gets in this voice."""
     tagged = voice == "user" or (voice == "system" and route.prefers_xml_scaffolding)
     return framed("system_xml" if tagged else "system_text", body)
 
@@ -169,7 +170,7 @@ def _withdrawal(route: Route, voice: str, note: Withdrawn) -> str:
     why = "was replaced by a newer one" if note.reason == "replaced" else "no longer applies"
     if note.trust == "external":
         return as_data(f"An earlier note from an external source {why}", excerpt)
-    return _framed(route, voice, f'An earlier reminder {why}: "{excerpt}"')
+    return entry_text(route, voice, f'An earlier reminder {why}: "{excerpt}"')
 
 
 def weave(messages: Sequence[Message], issued: Sequence[Issued]) -> list[Message]:

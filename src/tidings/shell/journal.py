@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcript_topic
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
-from tidings.log.entry import Series
+from tidings.log.entry import Draft, Series
 from tidings.log.pack import drafts_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WAITING = 10_000
 """How many records wait for a log that cannot be written; beyond it the oldest are lost."""
 
-Entry: TypeAlias = tuple[str, str, Payload]
+Entry: TypeAlias = Draft
 Written: TypeAlias = list[Entry | Series]
 """What is written together; a series stands for its entries."""
 

@@ -76,7 +76,8 @@ class FakeOpenAIResponses:
             function = {"type": "function_call", "id": f"fc_{number}_{at}", "name": call.name}
             call_id = call.id or f"call_{number}_{at}"
             more = {"call_id": call_id, "arguments": arguments_text(call), "status": "completed"}
-            items.append({**function, **more})
+            inside = {"namespace": call.namespace} if call.namespace else {}
+            items.append({**function, **inside, **more})
         return items
 
     def whole(self, say: Say, body: Payload, number: int) -> Payload:

@@ -21,11 +21,15 @@ DEADLINE = 10.0
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A tool call; `arguments` as text are sent as they are, broken or not. `id=""`: the wire's own."""
+    """A tool call; `arguments` as text are sent as they are, broken or not. `id=""`: the wire's own.
+
+    `namespace` is that of a tool which has one: on the Responses wire only.
+    """
 
     name: str
     arguments: Payload | str = {}
     id: str = ""
+    namespace: str = ""
 
 
 class Gate:

@@ -16,6 +16,7 @@ import pytest
 
 from tidings.errors import LogUnavailableError, LogUsageError, SubscriberLaggedError
 from tidings.log import EventLog, LogRecord, Verified
+from tidings.testing.log_contract_purge import PurgeContract
 
 DEADLINE = 10.0
 BAD_NAMES = ("", " ", "two words", "tab\t", "line\n", "nul\0", "x" * 513, "\ud800", 7, None, ["t"])
@@ -41,7 +42,7 @@ async def until_live(records: AsyncGenerator[LogRecord, None]) -> asyncio.Task[L
     return task
 
 
-class LogContract:
+class LogContract(PurgeContract):
     """What every event log promises."""
 
     def test_an_appended_record_is_returned_as_every_reader_gets_it(self, log: EventLog) -> None:

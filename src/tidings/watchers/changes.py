@@ -1,13 +1,14 @@
 """Raw file events become changes: created, edited, renamed, deleted. Pure.
 
 The events of one moment are unreliable witnesses: a file that is saved by replacing it looks new, a moved
-one looks deleted and created. What was there before (`known`: path to inode) and what is there now decide
-instead. Called by `tree.py`, which reads both from disk.
+one looks deleted and created. What was there before (`known`: path to stamp) and what is there now decide
+instead. A moved file keeps its stamp; an inode alone says nothing, because the next file gets it. Called by
+`tree.py`, which reads both from disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -15,13 +16,14 @@ import msgspec
 Kind: TypeAlias = Literal["created", "edited", "renamed", "deleted"]
 KINDS: tuple[Kind, ...] = ("edited", "created", "renamed", "deleted")
 """In the order in which they are told."""
+_FEW_FOLDERS = 500
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A path that something happened to: its inode now, None when it is gone, and whether we wrote it."""
+    """A path that something happened to: its stamp now, None when it is gone, and whether we wrote it."""
 
     path: str
-    inode: int | None
+    stamp: int | None
     own: bool = False
 
 
@@ -46,23 +48,28 @@ class Batch(msgspec.Struct, frozen=True):
     uncertain: bool = False
 
 
-def classify(known: Mapping[str, int], seen: Iterable[Seen]) -> tuple[FileChange, ...]:
-    """What happened, by path; a file that came and went within the burst is not mentioned."""
+def classify(
+    known: Mapping[str, int], seen: Iterable[Seen], *, full: bool = False
+) -> tuple[FileChange, ...]:
+    """What happened, by path; a file that came and went within the burst is not mentioned.
+
+    `full`: there are files that are not known, so that an unknown one need not be new.
+    """
     now = {one.path: one for one in seen}
-    gone = [path for path, one in now.items() if one.inode is None and path in known]
+    gone = [path for path, one in now.items() if one.stamp is None and path in known]
     left: dict[int, str] = {known[path]: path for path in gone}
     changes: dict[str, FileChange] = {}
     moved: set[str] = set()
     for path, one in now.items():
-        if one.inode is None:
+        if one.stamp is None:
             continue
         if path in known:
             changes[path] = FileChange("edited", path, own=one.own)
-        elif (was := left.pop(one.inode, None)) is not None:
-            changes[path] = FileChange("renamed", path, was)
+        elif (was := left.pop(one.stamp, None)) is not None:
+            changes[path] = FileChange("renamed", path, was, one.own)
             moved.add(was)
         else:
-            changes[path] = FileChange("created", path, own=one.own)
+            changes[path] = FileChange("edited" if full else "created", path, own=one.own)
     for path in gone:
         if path not in moved:
             changes[path] = FileChange("deleted", path)
@@ -70,31 +77,52 @@ def classify(known: Mapping[str, int], seen: Iterable[Seen]) -> tuple[FileChange
 
 
 class Known:
-    """The files that are there, with their inodes, `most` of them; and the folders they were ever in."""
+    """The files that are there, with their stamps, `most` of them; and the folders they are in."""
 
     def __init__(self, most: int) -> None:
         self.files: dict[str, int] = {}
         self.folders: set[str] = set()
-        self._most = most
+        self.most = most
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there may be files that are not known."""
+        return len(self.files) >= self.most
 
     def update(self, seen: Iterable[Seen]) -> None:
         """Bring it up to date; beyond its bound new files are not kept."""
         for one in seen:
-            if one.inode is None:
+            if one.stamp is None:
                 self.files.pop(one.path, None)
             elif one.path in self.files:
-                self.files[one.path] = one.inode
-            elif len(self.files) < self._most:
-                self.files[one.path] = one.inode
+                self.files[one.path] = one.stamp
+            elif not self.is_full:
+                self.files[one.path] = one.stamp
                 self._enter(one.path)
+        if len(self.folders) > 2 * max(len(self.files), _FEW_FOLDERS):
+            self._tidy()
 
     def _enter(self, path: str) -> None:
         while (path := path.rpartition("/")[0]) and path not in self.folders:
             self.folders.add(path)
 
+    def _tidy(self) -> None:
+        """Forget the folders in which no file is left."""
+        self.folders.clear()
+        for path in self.files:
+            self._enter(path)
+
     def below(self, gone: Iterable[str]) -> list[str]:
         """The files in those of the paths that were folders, at any depth."""
         return below(self.files, self.folders.intersection(gone))
+
+
+def without(folders: set[str], gone: Collection[str]) -> set[str]:
+    """The folders that are none of `gone` and lie in none of them."""
+    chosen = folders.intersection(gone)
+    if not chosen:
+        return folders
+    return {path for path in folders if path not in chosen and not _has_ancestor(path, chosen)}
 
 
 def below(known: Iterable[str], folders: Iterable[str]) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from tidings.core.redaction import known_secrets, redact
 from tidings.errors import CallerError
 from tidings.watchers.causes import changes, every
 from tidings.watchers.commanding import Command, First, Report, name_of, tell
@@ -22,7 +24,7 @@ class CommandWatcher:
 
     `patterns` (globs as in .gitignore) say which files. A run that a change made stale is killed with all
     its children; one that does not end within `deadline` seconds counts as failing. `report="every"` tells
-    every run, not only turns.
+    every run, not only turns. `environ` is the environment of its runs, ours unless given.
 
     Raises:
         CallerError: an empty command, a folder that is none, or a time that is not positive.
@@ -40,13 +42,16 @@ class CommandWatcher:
         first: First = "failing",
         own: OwnWrites | None = None,
         poll: bool | None = None,
+        environ: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> None:
         self._trigger = Trigger(argv, root, patterns, interval, deadline, own, poll)
-        self.name = name or name_of(argv)
+        self._environ = environ
+        words = shown(argv, environ)
+        self.name = name or name_of(words)
         self.ready = self._trigger.tree.ready
         """Set once changes are seen."""
-        self._command = Command(argv=tuple(argv), name=self.name, report=report, first=first)
+        self._command = Command(argv=words, name=self.name, report=report, first=first)
 
     async def watch(self) -> AsyncGenerator[News, None]:
         """What its runs turn into."""
@@ -61,7 +66,15 @@ class CommandWatcher:
     async def _run(self) -> Run:
         trigger = self._trigger
         await trigger.tree.ready.wait()
-        return await run_command(self._command.argv, cwd=trigger.tree.root, deadline=trigger.deadline)
+        return await run_command(
+            trigger.argv, cwd=trigger.tree.root, deadline=trigger.deadline, environ=self._environ
+        )
+
+
+def shown(argv: Sequence[str], environ: Mapping[str, str] | None) -> tuple[str, ...]:
+    """The words of a command without the secrets that its environment, or ours, knows."""
+    known = known_secrets(os.environ if environ is None else environ)
+    return tuple(redact(word, known) for word in argv)
 
 
 class Trigger:
@@ -82,6 +95,7 @@ class Trigger:
         for field, value in (("interval", interval), ("deadline", deadline)):
             if value is not None and value <= 0:
                 raise CallerError(f"`{field}` must be more than 0 seconds; got {value!r}")
+        self.argv = tuple(argv)
         self.tree = Tree(root, own=own, poll=poll)
         self.deadline = deadline
         self._patterns = Patterns(patterns)

@@ -37,7 +37,7 @@ _WORD = re.compile(r"[^a-z0-9]+")
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What is run, what it is called, and which of its runs are told."""
+    """What is run, as it may be shown; what it is called, and which of its runs are told."""
 
     argv: tuple[str, ...]
     name: str
@@ -57,8 +57,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def name_of(argv: Sequence[str]) -> str:
-    """A name for a command: its program and first plain word, such as `cargo-check`."""
-    words = [word for word in argv if not word.startswith("-")][:2]
+    """A name for a command: its program and first plain word, such as `cargo-check`, but no secret."""
+    plain = [word for word in argv if "[redacted" not in word]
+    shown = set(redact(" ".join(plain)).split(" "))
+    words = [word for word in plain if not word.startswith("-") and set(word.split(" ")) <= shown][:2]
     said = "-".join(word.rsplit("/", 1)[-1] for word in words)
     return _WORD.sub("-", said.lower()).strip("-")[:60] or "command"
 

@@ -34,7 +34,7 @@ class FileWatcher:
         self.name = name
         self._tree = Tree(root, own=own, poll=poll)
         self._patterns = Patterns(patterns)
-        self._knows_own = own is not None
+        self._knows_own = own is not None and own.complete
         self.ready = self._tree.ready
         """Set once changes are seen."""
 

@@ -16,11 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeAlias, TypeVar
 
-import msgspec
-
-from tidings.agent.port import Outcome
-from tidings.agent.tools.function import Function, as_tool
-from tidings.agent.tools.tool import Run, Tool, ToolContext
+from tidings.agent.tools.function import Function
+from tidings.agent.tools.hearing import hearing
+from tidings.agent.tools.tool import Tool
 from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
@@ -28,6 +26,8 @@ from tidings.errors import CallerError
 MOST = 10_000
 """How many files are remembered; the oldest leave."""
 LARGEST_HASHED = 20_000_000
+GRACE = 0.3
+"""Seconds that word of a write may take from another process."""
 
 T = TypeVar("T")
 Stamp: TypeAlias = tuple[int, int, int]
@@ -39,10 +39,16 @@ def stamp_of(stat: os.stat_result) -> Stamp:
 
 
 class OwnWrites:
-    """What the agent wrote; relative paths start at `root`. May be told and asked from any thread."""
+    """What the agent wrote; relative paths start at `root`. May be told and asked from any thread.
 
-    def __init__(self, root: Path | str) -> None:
+    `grace`: seconds that a watcher waits for word of a write that it has seen already. `complete`: whether
+    all that the agent writes is noted, so that any other change is surely external.
+    """
+
+    def __init__(self, root: Path | str, *, grace: float = 0.0, complete: bool = True) -> None:
         self.root = Path(root).resolve()
+        self.grace = grace
+        self.complete = complete
         self._lock = Lock()
         self._stamps: OrderedDict[str, Stamp] = OrderedDict()
         self._hashes: OrderedDict[str, str] = OrderedDict()
@@ -92,23 +98,11 @@ class OwnWrites:
 
     def heard(self, tools: Iterable[Tool | Function]) -> list[Tool]:
         """The same tools; what they emit as `file_edited` is noted before anyone else hears it."""
-        return [self._wrapped(as_tool(one)) for one in tools]
+        return hearing(tools, self._hear)
 
-    def _wrapped(self, tool: Tool) -> Tool:
-        def bind(arguments: Payload) -> Run:
-            run = tool.bind(arguments)
-
-            async def noted(context: ToolContext) -> Outcome:
-                def emit(event: str, payload: Payload) -> None:
-                    if event == "file_edited":
-                        self.note_event(payload)
-                    context.emit(event, payload)
-
-                return await run(msgspec.structs.replace(context, emit=emit))
-
-            return noted
-
-        return msgspec.structs.replace(tool, bind=bind)
+    def _hear(self, event: str, payload: Payload) -> None:
+        if event == "file_edited":
+            self.note_event(payload)
 
     def note_event(self, payload: Mapping[str, object]) -> None:
         """Note the file of a `file_edited` event."""

@@ -1,9 +1,9 @@
 """A watched command, run once: its end and its output, bounded and without secrets.
 
-The user chose the command, so it gets the whole environment; values that look secret are looked for in what
-it prints. At most `limit` characters are kept, the beginning and the end; lines that were cut in two are
-left out, lest half a secret stays. Built on the process of the loop's own tools: a group that is killed at
-its deadline or when the run is stale.
+The user chose the command, so it gets the whole environment, ours unless another is given; values that
+look secret are looked for in what it prints. At most `limit` characters are kept, the beginning and the
+end; lines that were cut in two are left out, lest half a secret stays. Built on the process of the loop's
+own tools: a group that is killed at its deadline or when the run is stale.
 """
 
 from __future__ import annotations
@@ -49,10 +49,11 @@ async def run_command(
     cwd: Path,
     deadline: float = DEADLINE,
     limit: int = LIMIT,
+    environ: Mapping[str, str] | None = None,
     more: Mapping[str, str] | None = None,
 ) -> Run:
     """Run `argv` to its end; a command that cannot be started is a result, too."""
-    env = {**os.environ, **QUIET, **(more or {})}
+    env = {**(os.environ if environ is None else environ), **QUIET, **(more or {})}
     try:
         ended = await run_process(argv, cwd=cwd, env=env, deadline=deadline, limit=limit)
     except OSError as error:

@@ -53,17 +53,22 @@ def find_runner(root: Path) -> Runner:
     Raises:
         CallerError: none is found, or several are.
     """
+    known = runners_in(root)
+    if len(known) == 1:
+        return next(iter(known.values()))
+    what = f"several test runners ({', '.join(known)})" if known else "no test runner that is known"
+    raise CallerError(f"{str(root)!r} has {what}; give the command, such as: pytest -q")
+
+
+def runners_in(root: Path) -> dict[str, Runner]:
+    """Every runner that the project in `root` has, by its name."""
     found = {
         "go": _go(root),
         "cargo": _cargo(root),
         **_javascript(root),
         "pytest": _pytest(root),
     }
-    known = {name: runner for name, runner in found.items() if runner is not None}
-    if len(known) == 1:
-        return next(iter(known.values()))
-    what = f"several test runners ({', '.join(known)})" if known else "no test runner that is known"
-    raise CallerError(f"{str(root)!r} has {what}; give the command: tidings watch tests -- pytest")
+    return {name: runner for name, runner in found.items() if runner is not None}
 
 
 def _go(root: Path) -> Runner | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import msgspec
 
-from tidings.core.redaction import known_secrets
-from tidings.watchers.command import Trigger
+from tidings.core.redaction import known_secrets, without_known
+from tidings.watchers.command import Trigger, shown
 from tidings.watchers.commanding import Command, failing_lines, how, name_of
 from tidings.watchers.comparing import History
 from tidings.watchers.own import OwnWrites
@@ -39,6 +40,7 @@ class SuiteWatcher:
     """Runs the tests in `root` now and at each change, and tells which turned red or green.
 
     Without `argv` the project's own runner is found. Reads pytest, go test, cargo test, jest and vitest.
+    `environ` is the environment of its runs, ours unless given.
 
     Raises:
         CallerError: no runner is found, or a setting that cannot be used.
@@ -54,14 +56,17 @@ class SuiteWatcher:
         deadline: float = DEADLINE,
         own: OwnWrites | None = None,
         poll: bool | None = None,
+        environ: Mapping[str, str] | None = None,
         name: str | None = None,
     ) -> None:
+        self._environ = os.environ if environ is None else environ
         self._runner: Runner = runner_of(argv) if argv else find_runner(Path(root))
         self._trigger = Trigger(self._runner.argv, root, patterns, interval, deadline, own, poll)
-        self.name = name or name_of(self._runner.argv)
+        words = shown(self._runner.argv, environ)
+        self.name = name or name_of(words)
         self.ready = self._trigger.tree.ready
         """Set once changes are seen."""
-        self._title = Command(argv=self._runner.argv, name=self.name).title
+        self._title = Command(argv=words, name=self.name).title
 
     async def watch(self) -> AsyncGenerator[News, None]:
         """What turns, run by run."""
@@ -90,31 +95,36 @@ class SuiteWatcher:
                 cwd=root,
                 deadline=self._trigger.deadline,
                 limit=LIMIT,
-                more=self._runner.environment(report, os.environ),
+                environ=self._environ,
+                more=self._runner.environment(report, self._environ),
             )
-            return Suites(run, read_report(run, report, root))
+            return Suites(run, read_report(run, report, root, self._environ))
 
 
-def read_report(run: Run, file: Path, root: Path) -> Report | None:
+def read_report(run: Run, file: Path, root: Path, environ: Mapping[str, str] = os.environ) -> Report | None:
     """The report that a run left in its file, else in its output; a run that was stopped has none."""
     if run.end in ("timed_out", "not_started"):
         return None
     found = None
     if file.is_file() and file.stat().st_size <= LARGEST_REPORT:
-        text = file.read_text(errors="replace")
-        for value in known_secrets(os.environ):
-            text = text.replace(value, "[redacted known value]")
-        found = read_file(text, str(root))
+        known = [form for value in known_secrets(environ) for form in written(value)]
+        found = read_file(without_known(file.read_text(errors="replace"), known), str(root))
     report = found or read_output(run.text, str(root))
     if report is None or not _failed_unsaid(run, report):
         return report
     return None
 
 
+def written(value: str) -> set[str]:
+    """The ways in which a value may stand in a report: as it is, in XML, in JSON."""
+    escaped = escape(value)
+    return {value, escaped, escaped.replace('"', "&quot;"), msgspec.json.encode(value).decode()[1:-1]}
+
+
 def _failed_unsaid(run: Run, report: Report) -> bool:
     """Whether the run failed though its report knows nothing bad: a crash, a wrong option."""
     bad = report.broken or any(one.outcome == "failed" for one in report.cases)
-    return not run.passed and not bad and report.complete
+    return not run.passed and not bad
 
 
 def unreadable(title: str, run: Run) -> Told:

@@ -1,45 +1,39 @@
 """The waiting part of everything that reacts to files: a folder becomes batches of changes.
 
-One thread per tree waits in watchfiles, reads what it must from disk and hands over one batch at a time;
-what happens while nobody takes batches is merged by path. A burst that touches very many files is followed
-until it is over. Needs `pip install tidings[watch]`.
+One thread per tree waits for the system's word (`lookout.py`), reads what it must from disk
+(`surveying.py`) and hands over one batch at a time; what happens while nobody takes batches is merged by
+path. When the system may have lost something, or the folder itself was replaced, what was there and what
+is there are compared whole. A folder that is gone is waited for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import stat
 import threading
-import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
 from tidings.errors import CallerError
-from tidings.watchers.changes import Batch, Known, Seen, classify
+from tidings.watchers.changes import Batch, Known, Seen, classify, without
 from tidings.watchers.ignoring import RULE_FILES, Ignores
+from tidings.watchers.lookout import Lookout, Raw
 from tidings.watchers.own import OwnWrites
+from tidings.watchers.surveying import Found, Survey
 
-if TYPE_CHECKING:
-    from watchfiles._rust_notify import RustNotify
-
-Raw: TypeAlias = set[tuple[int, str]]
-
-STEP_MS = 50
-DEBOUNCE_MS = 1_600
-"""watchfiles' own defaults: a batch ends after a step without events, or after the debounce time."""
-BURST = 500
-"""Events that make a burst, which is followed until it pauses."""
-PAUSE_MS = 400
-LONGEST_BURST = 30.0
 MOST_FILES = 100_000
-"""How many files are known by inode; beyond that, renamed files look deleted and created."""
-MOST_EVENTS = 250_000
+"""How many files are known; beyond that, created files look changed and renamed ones deleted."""
 OVERFLOW = 10_000
-"""Events in one burst from which on the system may have dropped some."""
+"""Paths in one burst from which on the system may have dropped some."""
+LOOK_AGAIN = 5.0
+"""Seconds after which the folder itself is looked at though nothing was heard of it."""
+ABSENT = 0.5
+"""Seconds between two looks for a folder that is gone."""
+TRIES = 5
+"""How often folders that appear while others are being entered are followed."""
+HEADS = frozenset((".git/HEAD", ".git/HEAD.lock", ".jj/working_copy/checkout"))
+_VCS_FOLDERS = (".git", ".jj/working_copy")
 
 
 class Tree:
@@ -52,10 +46,6 @@ class Tree:
         self.ready = asyncio.Event()
         self._own = own
         self._poll = poll
-        self._stop = threading.Event()
-        self._ignores = Ignores(self.root)
-        self._known = Known(MOST_FILES)
-        self._notify: RustNotify | None = None
 
     async def batches(self) -> AsyncGenerator[Batch, None]:
         """Every burst that changed something; ends with the generator.
@@ -64,116 +54,131 @@ class Tree:
             CallerError: watchfiles is missing, or the system refuses to watch.
         """
         loop = asyncio.get_running_loop()
-        self._stop = threading.Event()
-        self._known = Known(MOST_FILES)
+        watch = _Watch(self.root, self._own, self._poll)
         thread = ThreadPoolExecutor(1, thread_name_prefix="tidings-watch")
         try:
-            notify = await loop.run_in_executor(thread, self._start)
+            await loop.run_in_executor(thread, watch.start)
             self.ready.set()
-            while (batch := await loop.run_in_executor(thread, self._next, notify)) is not None:
+            while (batch := await loop.run_in_executor(thread, watch.next)) is not None:
                 if batch.changes or batch.head_moved:
                     yield batch
         finally:
             self.ready.clear()
-            self._stop.set()  # the thread closes the watch within a step; nobody waits for it here
-            thread.submit(self._close)
+            watch.stop.set()  # the thread closes the watch within a step; nobody waits for it here
+            thread.submit(watch.close)
             thread.shutdown(wait=False)
 
-    def _start(self) -> RustNotify:
-        self._notify = _notify(self.root, self._poll)
-        self._known.update(islice(self._walk(""), MOST_FILES))
-        return self._notify
 
-    def _close(self) -> None:
-        if self._notify is not None:
-            self._notify.close()
+class _Watch:
+    """One watch of a folder, from its start to its end, in its own thread."""
 
-    def _next(self, notify: RustNotify) -> Batch | None:
+    def __init__(self, root: Path, own: OwnWrites | None, poll: bool | None) -> None:
+        self.stop = threading.Event()
+        self._root = root
+        self._own = own
+        self._known = Known(MOST_FILES)
+        self._ignores = Ignores(root)
+        self._survey = Survey(root, self._known, self._ignores, own)
+        self._lookout = Lookout(root, self.stop, poll)
+        self._folders: set[str] = set()
+        self._identity: tuple[int, int] | None = None
+
+    def start(self) -> None:
+        self._identity = _identity(self._root)
+        self._known.update(self._enter({""}).files)
+
+    def close(self) -> None:
+        self._lookout.close()
+
+    def next(self) -> Batch | None:
         """Wait for a burst and read it; None when asked to stop."""
-        raw = self._gather(notify)
-        return None if raw is None else self._read(raw)
+        while not self.stop.is_set():
+            if self._identity is None and self.stop.wait(ABSENT):
+                return None
+            raw = self._lookout.wait(int(LOOK_AGAIN * 1000))
+            if raw is None:
+                return None
+            if "" in raw or _identity(self._root) != self._identity:
+                return self._anew()
+            if raw:
+                return self._read(raw)
+        return None
 
-    def _gather(self, notify: RustNotify) -> Raw | None:
-        raw = self._wait(notify, 0)
-        if raw is None:
-            return None
-        until = time.monotonic() + LONGEST_BURST
-        while BURST < len(raw) < MOST_EVENTS and time.monotonic() < until:
-            more = self._wait(notify, PAUSE_MS)
-            if not more:
-                break
-            raw |= more
-        return raw
-
-    def _wait(self, notify: RustNotify, timeout: int) -> Raw | None:
-        """The next events; nothing after the timeout, None when asked to stop."""
-        found = notify.watch(DEBOUNCE_MS, STEP_MS, timeout, self._stop)
-        if isinstance(found, str):
-            return set() if found == "timeout" else None
-        return found
+    def _anew(self) -> Batch:
+        """The folder is gone, or is another one: all of it is compared."""
+        self._identity = _identity(self._root)
+        self._folders = set()
+        self._ignores.forget()
+        if self._identity is None:
+            self._lookout.close()
+            return self._told([Seen(path, None) for path in self._known.files])
+        return self._told(self._differences())
 
     def _read(self, raw: Raw) -> Batch:
-        if not self.root.is_dir():
-            raise CallerError(f"the watched folder {str(self.root)!r} is gone; start again when it is back")
-        paths = {_relative(self.root, path) for _, path in raw} - {""}
-        if any(path.rpartition("/")[2] in RULE_FILES for path in paths):
+        lost, head = len(raw) >= OVERFLOW, not HEADS.isdisjoint(raw)
+        rules_changed = any(path.rpartition("/")[2] in RULE_FILES for path in raw)
+        if rules_changed:
             self._ignores.forget()
-        seen = list(self._look(paths))
-        changes = classify(self._known.files, seen)
+        found = Found() if lost else self._survey.look(raw)
+        self._folders = without(self._folders, raw)  # one that is heard of came, went, or is another now
+        seen = {one.path: one for one in found.files}
+        if lost or rules_changed:
+            more = {one.path: one for one in self._differences() if one.path not in seen}
+            if lost:
+                seen |= more
+            else:
+                self._known.update(one for path, one in more.items() if path not in self._known.files)
+        else:
+            seen |= {one.path: one for one in self._enter(found.folders).files}
+        if not raw.isdisjoint(_VCS_FOLDERS):
+            self._cover()
+        return self._told(list(seen.values()), head=head, lost=lost)
+
+    def _told(self, seen: list[Seen], *, head: bool = False, lost: bool = False) -> Batch:
+        if self._own is not None and self._own.grace and not all(one.own for one in seen):
+            self.stop.wait(self._own.grace)
+            seen = self._survey.judged(seen)
+        changes = classify(self._known.files, seen, full=self._known.is_full)
         self._known.update(seen)
-        head = any(path in (".git/HEAD", ".git/HEAD.lock", ".jj/working_copy/checkout") for path in paths)
-        return Batch(changes, head, len(raw) >= OVERFLOW)
+        return Batch(changes, head, uncertain=lost and self._known.is_full)
 
-    def _look(self, paths: set[str]) -> Iterator[Seen]:
-        """What stands at each path now; folders stand for the files in them."""
-        gone: list[str] = []
+    def _differences(self) -> list[Seen]:
+        """Everything that is not as it was; what is ignored by now is forgotten and no news."""
+        there = {one.path: one for one in self._enter({""}).files}
         known = self._known.files
-        for path in paths:
-            full = self.root / path
+        gone = [Seen(path, None) for path in known if path not in there]
+        quiet = [one for one in gone if self._ignores.file(one.path)]
+        self._known.update(quiet)
+        differing = [one for one in there.values() if known.get(one.path) != one.stamp]
+        return [*differing, *(one for one in gone if one.path in known)]
+
+    def _enter(self, folders: set[str]) -> Found:
+        """Look at everything below these folders from now on; gives what is there."""
+        found = Found()
+        for _ in range(TRIES):
+            found = self._survey.walk(folders)
+            if found.folders <= self._folders:
+                break
+            self._folders |= found.folders
+            self._cover()
+        return found
+
+    def _cover(self) -> None:
+        """Have the system tell of every folder that is left; one that goes meanwhile is left out."""
+        for _ in range(TRIES):
+            heads = [folder for folder in _VCS_FOLDERS if (self._root / folder).is_dir()]
             try:
-                found = full.lstat()
-            except OSError:
-                gone.append(path)
-                continue
-            if stat.S_ISDIR(found.st_mode):
-                if not self._ignores.folder(path):
-                    yield from (one for one in self._walk(path) if one.path not in known)
-            elif not self._ignores.file(path):
-                yield Seen(path, found.st_ino, self._own is not None and self._own.wrote(full, found))
-        yield from (Seen(path, None) for path in (*gone, *self._known.below(gone)) if path in known)
-
-    def _walk(self, folder: str) -> Iterator[Seen]:
-        waiting = [folder]
-        while waiting:
-            here = waiting.pop()
-            try:
-                entries = list(os.scandir(self.root / here))
-            except OSError:
-                continue
-            for entry in entries:
-                path = f"{here}/{entry.name}" if here else entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    if not self._ignores.folder(path):
-                        waiting.append(path)
-                elif not self._ignores.file(path):
-                    yield Seen(path, entry.inode())
+                self._lookout.cover([*self._folders, *heads])
+            except FileNotFoundError:
+                self._folders = {path for path in self._folders if _identity(self._root / path)}
+            else:
+                return
 
 
-def _notify(root: Path, poll: bool | None) -> RustNotify:
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """What tells a folder from another of its name; None when there is none."""
     try:
-        from watchfiles._rust_notify import RustNotify
-    except ImportError as error:
-        raise CallerError("watching files needs watchfiles: pip install 'tidings[watch]'") from error
-    force = bool(poll) if poll is not None else bool(os.environ.get("WATCHFILES_FORCE_POLLING"))
-    try:
-        return RustNotify([str(root)], False, force, 300, True, True)
-    except (OSError, RuntimeError) as error:
-        raise CallerError(
-            f"the system refuses to watch {str(root)!r} ({error}); raise its limit of watches "
-            "(fs.inotify.max_user_watches), watch a smaller folder, or poll"
-        ) from error
-
-
-def _relative(root: Path, path: str) -> str:
-    prefix = f"{root}{os.sep}"
-    return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else ""
+        found = folder.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None

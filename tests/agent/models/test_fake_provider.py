@@ -207,6 +207,12 @@ def test_every_wire_answers_in_one_piece_too() -> None:
     assert list(gemini["candidates"][0]["content"]["parts"][-1]) == ["functionCall", "thoughtSignature"]
 
 
+def test_a_call_of_a_tool_with_a_namespace_names_it() -> None:
+    calls = (Call("spawn", namespace="agents"), Call("read"))
+    _, response = send("openai_responses", {"input": [user()]}, Say(calls=calls))
+    assert [item.get("namespace") for item in response["output"]] == ["agents", None]
+
+
 @pytest.mark.parametrize("wire", PATHS)
 def test_a_request_without_a_key_is_refused(wire: str) -> None:
     with FakeProvider(Say(text="Hi")) as provider:

@@ -283,7 +283,7 @@ FIELDS = st.sampled_from(
         "tool", "command", "text", "diagnostics", "verifier_outcome", "exit_code", "turn", "timed_out",
     )
 )  # fmt: skip
-VALUES = st.sampled_from((True, False, None, "failed", "pytest -q", "pytest", "look", "1 failed", 1, [], {}))
+VALUES = st.sampled_from((True, False, None, "failed", "pytest -q", "pytest", "look", "1 failed", 1, []))
 PLACES = st.dictionaries(FIELDS, VALUES, max_size=4)
 INSIDE = st.sampled_from(("result", "arguments", "args", "tool_results", "steps"))
 TOLD = st.builds(

@@ -1,7 +1,7 @@
 """A raw MCP server with every bad habit, for asking it about messages: JSON lines, no SDK.
 
-Its one argument is a JSON object: `era`, `form` (`request`, `notification` or none) and `habit`. Every byte
-that it reads goes to the file in `FAKE_LOG`.
+Its one argument is a JSON object: `era`, `form` (`request`, `notification` or none), `habit`, and whether
+it asks for `history` and `assistant`. Every byte that it reads goes to the file in `FAKE_LOG`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ def send(message: dict[str, Any]) -> None:
 
 
 def capabilities() -> dict[str, Any]:
+    wants = {"onUserMessage": True, "onAssistantResponse": SETTINGS.get("assistant", False)}
     if FORM == "request":
-        return {"extensions": {"dev.tidings/conversation-events": {"onUserMessage": True}}}
-    return {"conversationEvents": {"onUserMessage": True}} if FORM == "notification" else {}
+        asked = {**wants, "history": SETTINGS.get("history", False)}
+        return {"extensions": {"dev.tidings/conversation-events": asked}}
+    return {"conversationEvents": wants} if FORM == "notification" else {}
 
 
 def respond(message: dict[str, Any], result: dict[str, Any]) -> None:

@@ -227,6 +227,8 @@ def test_more_messages_at_once_than_are_handled_are_answered_with_nothing() -> N
         ({"messageId": 5, "content": "x"}, "`messageId` must be a string; got 5"),
         ({"messageId": "m"}, "`content` must be a string; got None"),
         ({**PARAMS, "recentHistory": "all"}, "`recentHistory` must be a list; got 'all'"),
+        ({**PARAMS, "alreadyInContext": [1]}, "`alreadyInContext` must be a list of strings"),
+        ({**PARAMS, "alreadyInContext": "i1"}, "`alreadyInContext` must be a list of strings; got 'i1'"),
         ({**PARAMS, "recentHistory": ["x"]}, "`recentHistory` must hold objects; got 'x'"),
         ({**PARAMS, "recentHistory": [{"role": "user"}]}, "`content` must be a string; got None"),
     ],
@@ -242,6 +244,24 @@ def test_a_message_says_what_the_client_has_room_for() -> None:
     assert read_message(params) == UserMessage(
         id="m1", content="hello", conversation="c", most_items=3, most_bytes=100
     )
+
+
+def test_a_message_says_where_it_is_from_and_what_the_model_has_before_it() -> None:
+    params = {**PARAMS, "scope": {"project": "shop", "cwd": 7}, "alreadyInContext": ["i1", "i2"]}
+    expected = UserMessage(id="m1", content="hello", project="shop", already=("i1", "i2"))
+    assert read_message(params) == expected
+    assert read_message({**PARAMS, "scope": "shop"}) == UserMessage(id="m1", content="hello")
+    assert len(read_message({**PARAMS, "alreadyInContext": ["i"] * 10_000}).already) == 200
+
+
+def test_a_memory_carries_its_date_and_id() -> None:
+    assert to_result([Memory("a", 0.5, "notes", "2026-03-01", "i1")]) == {
+        "structuredContext": {
+            "memories": [
+                {"content": "a", "relevance": 0.5, "source": "notes", "date": "2026-03-01", "id": "i1"}
+            ]
+        }
+    }
 
 
 def test_what_no_client_would_look_at_is_not_sent() -> None:

@@ -14,6 +14,7 @@ from tests.mcp.conversation.asked import PROJECT, Scripted, Stage, play, stall, 
 from tidings.core.reminder import Payload
 from tidings.errors import LogUnavailableError
 from tidings.log.memory import MemoryLog
+from tidings.mcp.conversation import asking
 from tidings.mcp.conversation.breaker import Breaker, Patience
 from tidings.mcp.conversation.consent import Grant, pairwise
 from tidings.mcp.conversation.errand import Result, Settings
@@ -142,6 +143,27 @@ def test_secrets_never_leave_also_not_in_the_history_or_cut_in_two(tmp_path: Pat
         assert [sent[0]["content"], sent[2]["content"]] == [f"use {MARK}", f"I used {MARK}"]
         assert sent[0]["recentHistory"] == [{"role": "user", "content": MARK}]
         assert "ghp_" not in str(sent[1])
+
+    play(scene)
+
+
+def test_a_secret_at_the_end_of_what_is_read_does_not_leave_in_half(tmp_path: Path) -> None:
+    async def scene() -> None:
+        memory = Scripted("memory", {})
+        stage = Stage(tmp_path, memory)
+        stage.grant(memory)
+        lines = ("A1b2C3d4" * 8 + "\n") * 250
+        key = f"-----BEGIN PRIVATE KEY-----\n{lines}-----END PRIVATE KEY-----\n"
+        token = "ghp_" + "a1B2" * 9
+        longest = stage.asker.settings.message_bytes + asking._SLACK
+        for before in (f"{key}{key}", f"{key}x ", key + "word " * 2_000):
+            for cut in (8, 20, 30):
+                filler = "y " * ((longest - cut - len(before)) // 2)
+                text = f"{before}{filler}"
+                content = text + " " * (longest - cut - len(text)) + f"{token} and more " * 9
+                await stage.asker.ask(words(content, message=f"{len(before)} {cut}"))
+        assert len(memory.sent) == 9
+        assert "ghp_" not in str(memory.sent)
 
     play(scene)
 
@@ -313,8 +335,26 @@ def test_a_ledger_that_is_slow_costs_the_deadline_and_nothing_is_sent(tmp_path: 
         stage.clock.ring()
         reason = "the ledger was not written in time"
         assert await asking == [Result(server="memory", kind="unrecorded", reason=reason)]
+        stage.clock.wind()
+        log.begun.clear()
+        again = await stage.asker.ask(words(message="m2"))
+        assert [(one.kind, one.reason) for one in again] == [
+            ("unrecorded", "the ledger still writes what was to be sent before")
+        ]
+        assert not log.begun.is_set()
         log.free.set()
         assert memory.sent == []
+
+    play(scene)
+
+
+def test_messages_that_are_asked_about_at_once_share_the_ledger(tmp_path: Path) -> None:
+    async def scene() -> None:
+        memory = Scripted("memory", {})
+        stage = Stage(tmp_path, memory)
+        stage.grant(memory)
+        asked = (stage.asker.ask(words(message=f"m{number}")) for number in range(8))
+        assert [one.kind for results in await asyncio.gather(*asked) for one in results] == ["answered"] * 8
 
     play(scene)
 

@@ -144,6 +144,34 @@ def test_context_is_external_stays_here_and_is_written_down_without_its_words(tm
     play(scene)
 
 
+def test_a_server_is_told_what_of_its_own_stands_before_the_model_and_nothing_of_others(
+    tmp_path: Path,
+) -> None:
+    async def scene() -> None:
+        def gives(name: str) -> Callable[[dict[str, object]], Awaitable[object]]:
+            async def answer(params: dict[str, object]) -> object:
+                said = f"{name} on {params['content']}"
+                return {"structuredContext": {"memories": [{"content": said, "id": f"{name}-{said[-1]}"}]}}
+
+            return answer
+
+        one, two = Scripted("one", gives("one")), Scripted("two", gives("two"))
+        loop = Loop(tmp_path, one, two)
+        loop.grant(one, two)
+
+        def interrupt() -> str:
+            """Let the user speak while the agent works."""
+            loop.session.inject("B")
+            return "ok"
+
+        await loop.run("A", call("interrupt"), "Done.", tools=[as_tool(interrupt)])
+        await loop.run("C", "Done.")
+        asked = [[params.get("alreadyInContext") for _, params in peer.sent] for peer in (one, two)]
+        assert asked == [[None, ["one-A"], None], [None, ["two-A"], None]]
+
+    play(scene)
+
+
 def test_servers_share_the_room_in_the_order_of_priority(tmp_path: Path) -> None:
     async def scene() -> None:
         peers = [Scripted(name, {"items": [name * 40, name * 41]}) for name in "abc"]

@@ -15,6 +15,15 @@ def test_within_the_budget_everything_goes_in_best_first_and_says_where_it_is_fr
     assert share([("memory", items)], Room()) == Shared((Portion("memory", body, 3),), {})
 
 
+def test_the_date_is_shown_and_the_ids_of_what_goes_in_are_kept() -> None:
+    dated = Item("new", 0.9, "notes", "2026-03-01", "i1")
+    items = [dated, Item("long " * 99, 0.5, id="i2"), Item("x", 0.1)]
+    assert share([("memory", items)], Room(bytes=80)) == Shared(
+        (Portion("memory", "new\n(source: notes, date: 2026-03-01, relevance: 0.90)", 1, ("i1",)),),
+        {"memory": 2},
+    )
+
+
 def test_a_greedy_server_leaves_room_for_a_modest_one() -> None:
     shared = share(
         [("greedy", [Item("x" * 60), Item("y" * 60)]), ("modest", [Item("z" * 30)])], Room(bytes=100)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tidings.mcp.conversation.names import CAPABILITY, EXTENSION
 from tidings.mcp.conversation.wire import (
     LONGEST_ITEM,
+    MOST_ALREADY,
     MOST_ITEMS,
     Found,
     Item,
@@ -72,26 +73,36 @@ def test_the_params_are_those_of_the_seed_and_the_request_says_how_much_by_when(
     assert message_params("m1", "hello", ()) == {"messageId": "m1", "content": "hello"}
 
 
+def test_the_request_names_the_project_and_what_the_server_gave_before_within_a_bound() -> None:
+    asked = asked_params({}, "c1", Room(), 0.5, project="shop", already=[f"i{n}" for n in range(1_000)])
+    assert asked["scope"] == {"project": "shop"}
+    assert asked["alreadyInContext"] == [f"i{n}" for n in range(1_000 - MOST_ALREADY, 1_000)]
+
+
 def test_text_memories_and_items_become_the_same() -> None:
     result = {
         "context": "The schema is in db/schema.sql.",
         "structuredContext": {
-            "memories": [{"content": "It has 12 tables.", "relevance": 0.9, "source": "notes"}]
+            "memories": [
+                {"content": "It has 12 tables.", "relevance": 0.9, "source": "notes", "date": "2026-03-01"}
+            ]
         },
         "items": [
             {
                 "id": "1",
                 "content": {"type": "text", "text": "Postgres 16."},
                 "relevance": 0.5,
-                "source": {"title": "Setup", "uri": "file:///setup.md"},
-            }
+                "source": {"title": "Setup", "uri": "file:///setup.md", "createdAt": "2026-01-02"},
+            },
+            {"content": "Since May.", "annotations": {"lastModified": "2026-05-03"}, "id": 7},
         ],
     }
     assert read_context(result) == Found(
         (
             Item("The schema is in db/schema.sql."),
-            Item("It has 12 tables.", 0.9, "notes"),
-            Item("Postgres 16.", 0.5, "Setup"),
+            Item("It has 12 tables.", 0.9, "notes", "2026-03-01"),
+            Item("Postgres 16.", 0.5, "Setup", "2026-01-02", "1"),
+            Item("Since May.", None, "", "2026-05-03"),
         )
     )
 

@@ -27,6 +27,7 @@ TOOLS = [
         "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
     }
     for name in ("echo", "push", "flood", "fail", "slow", "deaf", "die", "progress", "rich", "ask", "end")
+    + (("report_own_writes",) if "own_writes" in SETTINGS else ())
 ]
 
 
@@ -117,7 +118,11 @@ def call(id: Any, params: dict[str, Any]) -> None:
             answer(id, text("flooded"))
         case "fail":
             answer(id, text("no such file", isError=True))
-        case "slow":
+        case "report_own_writes" if SETTINGS["own_writes"] == "refuse":
+            answer(id, text("no", isError=True))
+        case "report_own_writes" if SETTINGS["own_writes"] == "take":
+            answer(id, text("known"))
+        case "slow" | "report_own_writes":
             pass
         case "deaf":
             answer(id, text("deaf from now on"))

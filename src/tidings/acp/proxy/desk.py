@@ -25,6 +25,7 @@ from tidings.core.archive import archive
 from tidings.core.fire import Shot, Shown, fire
 from tidings.core.lifecycle import Selector
 from tidings.core.mailbox import Item
+from tidings.core.producers import ProducerName
 from tidings.core.records import Change, Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Mode, Seam
@@ -82,7 +83,14 @@ class Desk:
         return self.session.transcript.turn
 
     def remind(
-        self, options: Mapping[str, object], /, *, mode: str | None = None, origin: str | None = None
+        self,
+        options: Mapping[str, object],
+        /,
+        *,
+        mode: str | None = None,
+        origin: str | None = None,
+        producer: ProducerName = "bridge",
+        grants: frozenset[str] = frozenset(),
     ) -> Reminded:
         """Accept a reminder, lowered to what can be kept here; it goes out with the next prompt.
 
@@ -93,7 +101,9 @@ class Desk:
         """
         asked = lowered(options, mode, self.modes)
         with self.session.step():
-            accepted = self.session.remind(asked.options, mode=asked.mode, origin=origin)
+            accepted = self.session.remind(
+                asked.options, mode=asked.mode, origin=origin, producer=producer, grants=grants
+            )
             if asked.excesses:
                 self.session.note(asked.records(accepted.reminder_id, origin))
         return accepted

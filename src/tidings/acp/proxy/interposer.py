@@ -55,9 +55,10 @@ def mending(look: Callable[[bytes], bytes], line: bytes) -> bytes:
 class Awaited:
     """A request of the editor that the agent has not answered yet."""
 
-    def __init__(self, method: str, session_id: str | None) -> None:
+    def __init__(self, method: str, session_id: str | None, cwd: str | None = None) -> None:
         self.method = method
         self.session_id = session_id
+        self.cwd = cwd
 
 
 class Interposer:
@@ -71,11 +72,12 @@ class Interposer:
         log: EventLog | None = None,
         rfc: bool = True,
         report: Callable[[str], None] = lambda _: None,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._put_editor = put_editor
         self._rfc = rfc
         self.requests = requests
-        self.places = Places(log, report)
+        self.places = Places(log, report, changed)
         self.steering = Steering(requests, self.news)
         self.told = handshake.Told()
         self.awaiting: dict[Id, Awaited] = {}
@@ -105,7 +107,8 @@ class Interposer:
         elif head.method == "session/prompt":
             line = self._prompting(head, line)
         if head.has_id and len(self.awaiting) < AWAITED:
-            self.awaiting[head.key] = Awaited(head.method, text(members(head.params), "sessionId"))
+            params = members(head.params)
+            self.awaiting[head.key] = Awaited(head.method, text(params, "sessionId"), text(params, "cwd"))
         return line
 
     def _initializing(self, head: Head, line: bytes) -> bytes:
@@ -218,7 +221,7 @@ class Interposer:
             named = awaited.method in _NAMED_BY_AGENT
             session_id = text(result, "sessionId") if named else awaited.session_id
             if session_id is not None:
-                self.places.learn(session_id, fresh=awaited.method == "session/new")
+                self.places.learn(session_id, fresh=awaited.method == "session/new", cwd=awaited.cwd)
         elif awaited.method in _CLOSES and awaited.session_id is not None:
             self.places.forget(awaited.session_id)
         elif awaited.method == "session/list" and not self.aside:

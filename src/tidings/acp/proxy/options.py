@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from tidings.errors import CallerError
 
 WITH_VALUE = {"--socket": "socket", "--log": "log"}
-FLAGS = {"--no-socket": "no_socket", "--no-rfc": "no_rfc", "--quiet": "quiet"}
+FLAGS = {
+    "--no-socket": "no_socket",
+    "--no-rfc": "no_rfc",
+    "--quiet": "quiet",
+    "--no-hub": "no_hub",
+}
 
 
 class Options(NamedTuple):
@@ -24,6 +29,7 @@ class Options(NamedTuple):
     no_socket: bool = False
     no_rfc: bool = False
     quiet: bool = False
+    no_hub: bool = False
 
 
 def read_options(arguments: Sequence[str]) -> Options:

@@ -39,8 +39,9 @@ class Running:
 class Place:
     """One session, as far as the interposer knows it."""
 
-    def __init__(self, session_id: str, *, fresh: bool, confirmed: bool) -> None:
+    def __init__(self, session_id: str, *, fresh: bool, confirmed: bool, cwd: str | None = None) -> None:
         self.id = session_id
+        self.cwd = cwd
         self.fresh = fresh
         self.confirmed = confirmed
         self.turn = 0
@@ -71,22 +72,29 @@ class Place:
 class Places:
     """All known sessions."""
 
-    def __init__(self, log: EventLog | None = None, report: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        log: EventLog | None = None,
+        report: Callable[[str], None] = lambda _: None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
         self.modes: Sequence[Mode] = MODES
         self._log = log
         self._report = report
+        self._changed = changed
         self._known: dict[str, Place] = {}
         self._claims: Claims | None = None
 
-    def learn(self, session_id: str, *, fresh: bool | None = None) -> Place:
+    def learn(self, session_id: str, *, fresh: bool | None = None, cwd: str | None = None) -> Place:
         """Know this session from now on; `fresh` is None for one that no answer has named yet."""
         place = self._known.get(session_id)
         if place is None:
-            place = Place(session_id, fresh=fresh is True, confirmed=fresh is not None)
+            place = Place(session_id, fresh=fresh is True, confirmed=fresh is not None, cwd=cwd)
             self._known[session_id] = place
             self._forget_oldest()
             if self._log is not None:
                 self.desk(place)
+            self._changed()
         return place
 
     def place(self, session_id: str) -> Place | None:
@@ -95,7 +103,8 @@ class Places:
 
     def forget(self, session_id: str) -> None:
         """The session was closed."""
-        self._known.pop(session_id, None)
+        if self._known.pop(session_id, None) is not None:
+            self._changed()
         if self._claims is not None:
             self._claims.release(session_id)
 

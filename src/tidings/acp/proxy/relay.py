@@ -23,13 +23,14 @@ Later: TypeAlias = Callable[[float, Callable[[], None]], object]
 
 
 class Settings(NamedTuple):
-    """What an interposer is given: a timer, and what the user chose."""
+    """What an interposer is given: a timer, what the user chose, and who hears of sessions."""
 
     later: Later
     log: EventLog | None = None
     rfc: bool = True
     report: Callable[[str], None] = lambda _: None
     longest: int = LONGEST_LINE
+    changed: Callable[[], None] = lambda: None
 
 
 class Relay:
@@ -110,7 +111,14 @@ def interposer(put_editor: Sink, put_agent: Sink, settings: Settings) -> Interpo
     from tidings.acp.proxy.requests import Requests
 
     requests = Requests(put_agent, settings.later, os.urandom(4).hex())
-    return Interposer(put_editor, requests, log=settings.log, rfc=settings.rfc, report=settings.report)
+    return Interposer(
+        put_editor,
+        requests,
+        log=settings.log,
+        rfc=settings.rfc,
+        report=settings.report,
+        changed=settings.changed,
+    )
 
 
 def editor_matters(chunk: bytes) -> bool:

@@ -11,7 +11,7 @@ import asyncio
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tidings.acp.proxy.child import GRACE_SECONDS, KILL_SECONDS, Child, start
 from tidings.acp.proxy.pipes import Editor, Pauses
@@ -20,23 +20,31 @@ from tidings.bridge.door.place import VARIABLE, door_error, own_path
 from tidings.bridge.door.server import Door
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from tidings.acp.proxy.interposer import Interposer
     from tidings.acp.proxy.options import Options
     from tidings.bridge.rpc import Call
     from tidings.core.reminder import Payload
     from tidings.log.port import EventLog
 
+Join: TypeAlias = "Callable[[Interposer, Options, asyncio.Event], Coroutine[object, object, None]]"
+"""Follows the sessions of an interposer, elsewhere; the event is set whenever one came or went."""
+
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-def run(options: Options) -> int:
+def run(options: Options, join: Join | None = None) -> int:
     """Sit between our standard streams and the agent until one of them ends.
+
+    `join` is started with the first session and follows all of them, unless `--no-hub` says not to.
 
     Raises:
         TidingsError: the agent, the log or the socket that was asked for cannot be had.
     """
     log = _open_log(options.log)
     try:
-        return asyncio.run(_play(options, log))
+        return asyncio.run(_play(options, log, None if options.no_hub else join))
     finally:
         if log is not None:
             log.close()
@@ -50,17 +58,20 @@ def _open_log(address: str | None) -> EventLog | None:
     return open_named(address)
 
 
-async def _play(options: Options, log: EventLog | None) -> int:
-    return await _Stage(options, log).play()
+async def _play(options: Options, log: EventLog | None, join: Join | None) -> int:
+    return await _Stage(options, log, join).play()
 
 
 class _Stage:
     """Everything that one run owns. Build it inside the loop."""
 
-    def __init__(self, options: Options, log: EventLog | None) -> None:
+    def __init__(self, options: Options, log: EventLog | None, join: Join | None) -> None:
         loop = asyncio.get_running_loop()
-        settings = Settings(loop.call_later, log, not options.no_rfc, self._report)
+        settings = Settings(loop.call_later, log, not options.no_rfc, self._report, changed=self._changed)
         self._options = options
+        self._join = join
+        self._news = asyncio.Event()
+        self._joining: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
         self._signal: int | None = None
         self._failure: BaseException | None = None
@@ -84,6 +95,7 @@ class _Stage:
         try:
             code = await self._between(None if door is None else door.path)
         finally:
+            await self._leave()
             if door is not None:
                 await door.close()
         if self._failure is not None:
@@ -105,6 +117,20 @@ class _Stage:
         if not self._options.quiet:
             self._report(f"reminders at {door.path}")
         return door
+
+    def _changed(self) -> None:
+        """A session came or went: whoever joins them elsewhere looks again."""
+        self._news.set()
+        if self._joining is None and self._join is not None:
+            joining = self._join(self._relay.interposer, self._options, self._news)
+            self._joining = asyncio.ensure_future(joining)
+
+    async def _leave(self) -> None:
+        if self._joining is not None:
+            self._joining.cancel()
+            await asyncio.wait({self._joining})
+            if not self._joining.cancelled() and (failure := self._joining.exception()) is not None:
+                self._report(f"the sessions could not be joined to the hub: {failure!r}")
 
     async def _visit(self, call: Call) -> Payload | None:
         from tidings.acp.proxy.visitors import visit  # only a caller pays for loading it

@@ -127,17 +127,14 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Glance(msgspec.Struct, frozen=True):
-    """What every provider that hears an event looks at first, and the records if none has anything to say."""
+    """What the providers that hear an event look at first, and the records if none has anything to say."""
 
     looks: tuple[Look, ...]
     records: tuple[Record, ...]
 
     def suffices(self, payload: Mapping[str, object]) -> bool:
         """Whether nobody has to be asked; else `evaluate` says what they gave."""
-        for is_nothing in self.looks:
-            if not is_nothing(payload):
-                return False
-        return True
+        return all(is_nothing(payload) for is_nothing in self.looks)
 
 
 def glances(lineup: Lineup) -> dict[str, Glance]:

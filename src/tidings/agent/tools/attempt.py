@@ -20,7 +20,7 @@ from tidings.agent.signal import Signal
 from tidings.agent.tools.approval import Gate, Request, Verdict, Watch
 from tidings.agent.tools.receipt import Receipt, Status, not_run
 from tidings.agent.tools.supervise import Stopped, supervise
-from tidings.agent.tools.tool import ArgumentError, Run, Tool, ToolContext, ToolError
+from tidings.agent.tools.tool import ArgumentError, Tool, ToolContext, ToolError
 from tidings.agent.tools.truncate import truncate
 from tidings.core.text import is_unicode
 from tidings.shell.ids import now_ms

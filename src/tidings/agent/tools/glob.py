@@ -1,19 +1,25 @@
 """Path patterns, in the manner of .gitignore: text becomes a compiled pattern, rules become a verdict.
 
-Close to git where it matters (comments, `!`, trailing and leading slashes, `**`, nested files, the last
-match decides), not a copy of it. Runs in the search process; standard library only.
+Reads what git reads: comments, `!`, trailing and leading slashes, `**`, brackets, escapes, nested files,
+the last match decides. Two things differ: git's `?` and `[…]` stand for a byte, and its `a**/` is of any
+depth against its own manual. No pattern takes long, whoever wrote it: what follows a star is matched at
+its first place and never again. Runs in the search process; standard library only.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+from tidings.agent.tools.brackets import NOTHING, read_bracket
+
+Name: TypeAlias = list[str]
 
 MAX_ALTERNATIVES = 64
 
-_TOKEN = re.compile(r"\*\*/|/\*\*$|\*+|\?|\[!?\]?[^\]]*\]|\\.|.", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_TRAILING_SPACES = re.compile(r"(?<!\\)((?:\\\\)*) +$")
 
 
 class IgnoreRule(NamedTuple):
@@ -34,8 +40,8 @@ class IgnoreRule(NamedTuple):
 
 def read_rules(text: str, base: str) -> Iterator[IgnoreRule]:
     """The rules of an ignore file that stands in the folder `base`."""
-    for line in text.splitlines():
-        rule = line.rstrip()
+    for line in text.removeprefix("\ufeff").split("\n"):
+        rule = _without_spaces(line.removesuffix("\r"))
         if not rule or rule.startswith("#"):
             continue
         negated = rule.startswith("!")
@@ -55,9 +61,10 @@ def is_ignored(rules: Iterable[IgnoreRule], path: str, is_folder: bool) -> bool:
 
 def compile_glob(glob: str) -> re.Pattern[str]:
     """A pattern without a slash matches at any depth, one with a slash from its base."""
-    anchored = "/" in glob
-    body = "".join(_translated(token) for token in _TOKEN.findall(glob.removeprefix("/")))
-    return re.compile(body if anchored else rf"(?:.*/)?{body}", re.DOTALL)
+    names = _names(glob.removeprefix("/"))
+    if "/" not in glob:
+        return re.compile(rf"(?:.*/)?{_name(names[0])}", re.DOTALL)
+    return re.compile(_path(names), re.DOTALL)
 
 
 def alternatives(glob: str) -> list[str]:
@@ -75,28 +82,59 @@ def alternatives(glob: str) -> list[str]:
     return done
 
 
-def _translated(token: str) -> str:
-    match token:
-        case "**/":
-            return "(?:.*/)?"
-        case "/**":
-            return "/.*"
-        case "?":
-            return "[^/]"
-        case _ if token.startswith("*"):
-            return "[^/]*"
-        case _ if token.startswith("[") and len(token) > 2:
-            return _bracket(token)
-        case _:
-            return re.escape(token[-1])
+def _without_spaces(line: str) -> str:
+    """Blanks at the end mean nothing unless the first is escaped; tabs always mean themselves."""
+    found = _TRAILING_SPACES.search(line)
+    return line if found is None else line[: found.end(1)]
 
 
-def _bracket(token: str) -> str:
-    body = token[1:-1]
-    negated = body.startswith("!")
-    inner = re.escape(body.removeprefix("!")).replace(r"\-", "-")
-    try:
-        re.compile(f"[{inner}]")
-    except re.error:
-        return re.escape(token)
-    return f"[{'^/' if negated else ''}{inner}]"
+def _names(glob: str) -> list[Name]:
+    """The names of a path, each as what stands between its stars."""
+    names, at = [[""]], 0
+    while at < len(glob):
+        character = glob[at]
+        at += 1
+        if character == "\\":
+            character, at = glob[at : at + 1], at + 1
+            said = re.escape(character) if character else NOTHING
+        elif character == "[":
+            said, at = read_bracket(glob, at)
+        else:
+            said = "[^/]" if character == "?" else re.escape(character)
+            if character == "*":
+                names[-1].append("")
+                continue
+        if said == "/":
+            names.append([""])
+        else:
+            names[-1][-1] += said
+    return names
+
+
+def _path(names: list[Name]) -> str:
+    """Names with slashes between them; one of nothing but stars stands for any number of folders."""
+    groups = [""]
+    for name in names[:-1]:
+        if _is_any_depth(name):
+            groups.append("")
+        else:
+            groups[-1] += f"{_name(name)}/"
+    last = ".+" if _is_any_depth(names[-1]) else _name(names[-1])
+    first, *others = groups
+    if not others:
+        return first + last
+    middle = "".join(rf"(?>(?:[^/]+/)*?{group})" for group in others[:-1] if group)
+    return rf"{first}{middle}(?:[^/]+/)*{others[-1]}{last}"
+
+
+def _is_any_depth(name: Name) -> bool:
+    return len(name) > 2 and not any(name)
+
+
+def _name(name: Name) -> str:
+    """One name: what stands behind a star is matched at the first place where it fits."""
+    first, *others = name
+    if not others:
+        return first or NOTHING
+    inner = "".join(rf"(?>[^/]*?{piece})" for piece in others[:-1] if piece)
+    return rf"(?>{first}{inner}[^/]*{others[-1]}(?=/|\Z))"

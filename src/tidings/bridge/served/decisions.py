@@ -15,6 +15,7 @@ from tidings.bridge.served.gate import DEFAULT_MODE, Mode, find_mode
 from tidings.core.records import transcript_topic
 from tidings.log.port import EventLog
 from tidings.log.record import LogRecord
+from tidings.log.search import kept
 from tidings.shell.journal import Journal
 
 _MODE, _ANSWER = "approval.mode", "approval.always"
@@ -48,7 +49,7 @@ class Decisions:
     def read(self) -> Decided:
         """What was decided so far."""
         decided = Decided()
-        for record in self._log.read(self._topic):
+        for record in kept(self._log, self._topic):
             decided = folded(decided, record)
         return decided
 

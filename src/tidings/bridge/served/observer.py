@@ -91,7 +91,7 @@ class Observer:
             except Exception:
                 _logger.exception("an observer failed on %s", entry[1])
 
-    def _take(self, topic: str, kind: str, payload: Payload) -> None:
+    def _take(self, topic: str, kind: str, payload: Mapping[str, object]) -> None:
         if topic == LIFECYCLE_TOPIC:
             self._lived(kind, payload)
         elif kind == "transcript.injected":
@@ -101,7 +101,7 @@ class Observer:
         elif kind == "transcript.message":
             self._watcher.message(_inside(payload, "message"))
 
-    def _lived(self, kind: str, payload: Payload) -> None:
+    def _lived(self, kind: str, payload: Mapping[str, object]) -> None:
         update = update_of(kind, payload, self._known.get)
         if update is not None:
             self._watcher.reminder(update)
@@ -119,13 +119,13 @@ class Observer:
             self._known.pop(next(iter(self._known)))
 
 
-def _gone(name: str, payload: Payload) -> Iterable[object]:
+def _gone(name: str, payload: Mapping[str, object]) -> Iterable[object]:
     if name == "deduped":
         ids = payload.get("replaced_ids")
         return ids if isinstance(ids, (list, tuple)) else ()
     return tuple(payload.get(field) for field in _LEFT.get(name, ()))
 
 
-def _inside(payload: Payload, name: str) -> Mapping[str, object]:
+def _inside(payload: Mapping[str, object], name: str) -> Mapping[str, object]:
     value = payload.get(name)
     return value if isinstance(value, Mapping) else {}

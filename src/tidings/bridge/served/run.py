@@ -23,6 +23,7 @@ from tidings.agent.tools.approval import Gate
 from tidings.agent.tools.tool import Tool
 from tidings.agent.tools.workspace import workspace_tools
 from tidings.bridge.rpc import INTERNAL_ERROR, RpcError
+from tidings.bridge.served.membership import Join
 from tidings.bridge.served.neighbours import Connect
 from tidings.core.mailbox import UserMessage
 from tidings.core.messages import Message
@@ -58,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     compaction: Compaction | None = Compaction()
     max_iterations: int = 200
     connect: Connect | None = None
+    join: Join | None = None
 
 
 class Asked(msgspec.Struct, frozen=True):

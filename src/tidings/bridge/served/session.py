@@ -20,6 +20,7 @@ from tidings.bridge.rpc import INVALID_PARAMS, RpcError
 from tidings.bridge.served import updates as shapes
 from tidings.bridge.served.decisions import Decisions
 from tidings.bridge.served.gate import MODES, ServedGate, find_mode
+from tidings.bridge.served.membership import Membership
 from tidings.bridge.served.neighbours import Neighbourhood
 from tidings.bridge.served.observer import Observer
 from tidings.bridge.served.prompt import neutral
@@ -73,6 +74,7 @@ class ServedSession:
         self._turns: Turns[Asked, Ended] = Turns(self._run, session.cancel, Ended(stop_reason="cancelled"))
         self.neighbours = Neighbourhood(session, settings.connect, self.note)
         Observer(self).attach(session, settings.log)
+        self._membership = Membership(session, settings.join, self.root, self.note)
 
     @property
     def id(self) -> str:
@@ -133,6 +135,7 @@ class ServedSession:
         """Work in another folder from the next prompt on."""
         self.folder = folder
         self.session.anchor = str(folder.root)
+        self._membership.move(self.root)
 
     def set_mode(self, mode_id: object) -> None:
         """Choose how tools are approved, also while a prompt runs; it holds until another is chosen.
@@ -171,6 +174,7 @@ class ServedSession:
             text = f"a cancelled prompt did not end within {STOP:g} s and was cut off"
             self.note("prompt_cut_off", text)
         await self.neighbours.close()
+        await self._membership.close()
 
     def note(self, code: str, message: str, **more: object) -> None:
         """Write a warning in the session's log."""

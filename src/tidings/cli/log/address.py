@@ -13,18 +13,24 @@ from tidings.log import EventLog, open_log
 _SCHEME = "sqlite:///"
 
 Address: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="ADDRESS", help="The log: a path, or sqlite:///path.", show_default=False),
+    str | None,
+    typer.Argument(
+        metavar="ADDRESS",
+        help="The log: a path, or sqlite:///path. Default: the log of this user's hub.",
+        show_default=False,
+    ),
 ]
 
 
-def open_existing(address: str) -> EventLog:
-    """Open the log at a path or `sqlite:///` address.
+def open_existing(address: str | None) -> EventLog:
+    """Open the log at a path or `sqlite:///` address; without one, that of the hub.
 
     Raises:
         LogUsageError: there is no log there.
         LogError: it cannot be opened.
     """
+    if address is None:
+        return open_log(_of_hub())
     path = _path(address)
     if not path.is_file():
         what = "a directory" if path.is_dir() else "no such file"
@@ -32,6 +38,15 @@ def open_existing(address: str) -> EventLog:
     if path.stat().st_size == 0:
         raise LogUsageError(f"log {address!r}: the file is empty; give an existing event log")
     return open_log(path)
+
+
+def _of_hub() -> Path:
+    from tidings.hub.place import place_of
+
+    path = place_of().database
+    if not path.is_file():
+        raise LogUsageError("no hub has run yet; start one with `tidings up`, or give the path of a log")
+    return path
 
 
 def _path(address: str) -> Path:

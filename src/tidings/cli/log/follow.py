@@ -7,7 +7,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import NoReturn
 
@@ -15,16 +15,29 @@ import typer
 
 from tidings.cli.lazy import command_app
 from tidings.cli.log.address import Address, open_existing
-from tidings.cli.log.choice import AsJson, Choice, FromCursor, KindPrefix, Limit, Session, Topic
+from tidings.cli.log.choice import (
+    AsJson,
+    Choice,
+    FromCursor,
+    KindPrefix,
+    Limit,
+    Session,
+    Topic,
+    chosen_of,
+)
+from tidings.cli.log.following import followed
 from tidings.cli.log.lines import as_json as json_line
-from tidings.cli.log.lines import as_line
-from tidings.core.records import LIFECYCLE_TOPIC
-from tidings.errors import SubscriberLaggedError
+from tidings.cli.log.lines import as_line, as_text
+from tidings.diagnostics.visible import visible
 from tidings.log import EventLog, LogRecord
 
 app = command_app()
 _EXAMPLES = """\
 [bold]Examples[/bold]
+
+tidings log follow
+
+tidings log follow --session 01J9 --kind transcript.reminder.fired
 
 tidings log follow agent.db
 
@@ -34,8 +47,8 @@ tidings log follow agent.db --kind-prefix transcript.reminder.fired --json | jq 
 
 @app.command(epilog=_EXAMPLES)
 def follow(
-    address: Address,
-    topic: Topic = LIFECYCLE_TOPIC,
+    address: Address = None,
+    topic: Topic = None,
     kind_prefix: KindPrefix = "",
     session: Session = None,
     from_cursor: FromCursor = 0,
@@ -44,13 +57,17 @@ def follow(
 ) -> None:
     """Show the records of a topic and wait for more, until you press Ctrl-C.
 
-    Ctrl-C and SIGTERM are how following ends, so both give exit code 0.
+    Without an address these are the hub's own records, or with --session those that the session told it,
+    also over a restart of the hub. Ctrl-C and SIGTERM are how following ends, so both give exit code 0.
     """
-    choice = Choice(topic, kind_prefix, session, from_cursor, limit)
+    choice = chosen_of(address, topic, kind_prefix, session, from_cursor, limit)
     for end in (signal.SIGINT, signal.SIGTERM):
         signal.signal(end, _stop)
     with open_existing(address) as log, suppress(KeyboardInterrupt, asyncio.CancelledError):
-        asyncio.run(_print_all(log, choice, json_line if as_json else as_line))
+        if not log.latest(choice.topic):
+            typer.echo(f"tidings: {visible(choice.topic)} has no records yet; waiting for one", err=True)
+        text = json_line if as_json else as_text if sys.stdout.isatty() else as_line
+        asyncio.run(_print_all(log, choice, text))
 
 
 def _stop(*_: object) -> NoReturn:
@@ -61,7 +78,7 @@ def _stop(*_: object) -> NoReturn:
 async def _print_all(log: EventLog, choice: Choice, as_text: Callable[[LogRecord], str]) -> None:
     _end_with_reader()
     left = choice.limit
-    async with aclosing(_records(log, choice)) as records:
+    async with aclosing(followed(log, choice)) as records:
         async for record in records:
             sys.stdout.write(f"{as_text(record)}\n")
             sys.stdout.flush()
@@ -76,21 +93,3 @@ def _end_with_reader() -> None:
     with suppress(OSError, ValueError, NotImplementedError):
         if task is not None and stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode):
             asyncio.get_running_loop().add_reader(sys.stdout.fileno(), task.cancel)
-
-
-async def _records(log: EventLog, choice: Choice) -> AsyncGenerator[LogRecord, None]:
-    """What was asked for, again and again from where a slow reader fell behind."""
-    position = choice.from_cursor
-    while True:
-        try:
-            subscription = log.subscribe(choice.topic, position, choice.kind_prefix)
-            async with aclosing(subscription) as records:
-                async for record in records:
-                    position = record.cursor
-                    if choice.takes(record):
-                        yield record
-            return
-        except SubscriberLaggedError as lagged:
-            position = lagged.resume_from
-            if lagged.missed:
-                typer.echo(f"tidings: {lagged.missed} records are no longer kept", err=True)

@@ -12,12 +12,43 @@ from tidings.core.producers import shorten
 from tidings.diagnostics.visible import visible
 from tidings.log import LogRecord
 
+TOLD = "told."
+"""What the topics begin with that hold what sessions told the hub, as `tidings.hub.told` says it."""
+
 _KIND_WIDTH = 36
 
 
 def as_json(record: LogRecord) -> str:
     """One line of ASCII JSON that holds the whole record."""
     return json.dumps(record.to_dict())
+
+
+def unwrapped(record: LogRecord) -> LogRecord:
+    """A record that a session told the hub, as it stood in the session's own log; others as they are."""
+    inner, at = record.payload.get("payload"), record.payload.get("at_ms")
+    if not record.topic.startswith(TOLD):
+        return record
+    return LogRecord(
+        cursor=record.cursor,
+        topic=record.topic,
+        kind=record.kind,
+        content=dict(inner) if isinstance(inner, dict) else {},
+        occurred_at_ms=at if isinstance(at, int) else record.occurred_at_ms,
+    )
+
+
+def as_text(record: LogRecord) -> str:
+    """One line for a terminal, in colour, as long as it must be."""
+    from rich.console import Console
+    from rich.text import Text
+
+    number, when, kind, session, details = cells(record)
+    line = Text.assemble((f"{number:>6}  {when}  ", "dim"), (f"{kind:<{_KIND_WIDTH}}", "bold"))
+    line.append(f"  {session}  {details}")
+    console = Console(soft_wrap=True)
+    with console.capture() as shown:
+        console.print(line, end="")
+    return shown.get()
 
 
 def as_line(record: LogRecord) -> str:
@@ -28,10 +59,11 @@ def as_line(record: LogRecord) -> str:
 
 def cells(record: LogRecord) -> tuple[str, str, str, str, str]:
     """Number, time, kind, session and the rest of the payload; `-` for no session."""
+    record = unwrapped(record)
     session = record.payload.get("session_id")
     return (
         str(record.cursor),
-        _time(record.occurred_at_ms),
+        as_time(record.occurred_at_ms),
         visible(record.kind),
         visible(shorten(session)) if isinstance(session, str) and session else "-",
         " ".join(
@@ -42,7 +74,8 @@ def cells(record: LogRecord) -> tuple[str, str, str, str, str]:
     )
 
 
-def _time(at_ms: int) -> str:
+def as_time(at_ms: int) -> str:
+    """A time in UTC."""
     try:
         return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
     except (OverflowError, ValueError, OSError):

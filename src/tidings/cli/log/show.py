@@ -10,16 +10,26 @@ import typer
 
 from tidings.cli.lazy import command_app
 from tidings.cli.log.address import Address, open_existing
-from tidings.cli.log.choice import AsJson, Choice, FromCursor, KindPrefix, Limit, Session, Topic
+from tidings.cli.log.choice import (
+    AsJson,
+    Choice,
+    FromCursor,
+    KindPrefix,
+    Limit,
+    Session,
+    Topic,
+    chosen_of,
+)
 from tidings.cli.log.lines import as_json as json_line
 from tidings.cli.log.lines import as_line, cells
-from tidings.core.records import LIFECYCLE_TOPIC
 from tidings.errors import SubscriberLaggedError
 from tidings.log import EventLog, LogRecord
 
 app = command_app()
 _EXAMPLES = """\
 [bold]Examples[/bold]
+
+tidings log show --limit 20
 
 tidings log show agent.db
 
@@ -31,16 +41,16 @@ tidings log show agent.db --from-cursor 120 --limit 20 --json
 
 @app.command(epilog=_EXAMPLES)
 def show(
-    address: Address,
-    topic: Topic = LIFECYCLE_TOPIC,
+    address: Address = None,
+    topic: Topic = None,
     kind_prefix: KindPrefix = "",
     session: Session = None,
     from_cursor: FromCursor = 0,
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the records of a topic, oldest first."""
-    choice = Choice(topic, kind_prefix, session, from_cursor, limit)
+    """Show the records of a topic, oldest first; without an address, the hub's own."""
+    choice = chosen_of(address, topic, kind_prefix, session, from_cursor, limit)
     with open_existing(address) as log:
         records = chosen(log, choice)
         if as_json:

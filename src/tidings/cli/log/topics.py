@@ -15,7 +15,7 @@ app = command_app()
 
 
 @app.command()
-def topics(address: Address, as_json: AsJson = False) -> None:
+def topics(address: Address = None, as_json: AsJson = False) -> None:
     """List the topics of a log, each with the number of its last record."""
     with open_existing(address) as log:
         for name in log.topics():

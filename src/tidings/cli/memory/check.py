@@ -9,7 +9,7 @@ import typer
 
 from tidings.cli.lazy import BAD_NEWS, command_app
 from tidings.cli.memory.importing import read_lines
-from tidings.cli.memory.options import File, place
+from tidings.cli.memory.options import DATE, File, place
 from tidings.diagnostics.visible import visible
 from tidings.errors import CallerError
 
@@ -54,6 +54,7 @@ def check(
         typer.echo(f"damaged: {visible(problem)}")
     if not problems:
         typer.echo("sound")
+        _tell_departures(path)
         return
     if not repair:
         raise typer.Exit(BAD_NEWS)
@@ -62,3 +63,16 @@ def check(
         f"repaired: {done.readable} memories were readable, {done.from_export} came from the export; "
         f"the damaged file is {done.damaged}"
     )
+
+
+def _tell_departures(path: Path) -> None:
+    """Say what of the seen left for want of room."""
+    from tidings.memory.entry import iso
+    from tidings.memory.store import MemoryStore
+
+    with MemoryStore(path, embedder=None) as store:
+        for left in store.departures():
+            said = f"{iso(left.oldest)[:DATE]} to {iso(left.newest)[:DATE]}"
+            typer.echo(
+                f"left on {iso(left.at)[:DATE]} for want of room: {left.count} seen messages of {said}"
+            )

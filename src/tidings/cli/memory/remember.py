@@ -33,7 +33,7 @@ def remember(
     project: Project = None,
     everywhere: Everywhere = False,
     kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="note, preference, decision, fact or turn.")
+        str, typer.Option("--kind", metavar="KIND", help="note, preference, decision or fact.")
     ] = "note",
     key: Annotated[
         str | None,
@@ -65,12 +65,11 @@ def remember(
     Exit code: 0 when it is stored, 2 if it is refused or the file cannot be written.
     """
     from tidings.core.redaction import redact
-    from tidings.memory.ingest import refuse_secrets
+    from tidings.memory.ingest import refuse_secrets, refuse_seen
     from tidings.memory.store import MemoryStore
 
     said = read_body(text, None)
-    if not force:
-        refuse_secrets(said, redact)
+    refuse_seen(kind)
     options: dict[str, object] = {
         "text": said,
         "kind": kind,
@@ -83,6 +82,8 @@ def remember(
         "pinned": pin,
         "project": project_name(project, everywhere),
     }
+    if not force:
+        refuse_secrets(options, redact)
     with MemoryStore(place(file, must_exist=False)) as store:
         done = store.remember(options)
     if as_json:

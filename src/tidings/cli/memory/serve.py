@@ -10,8 +10,9 @@ import asyncio
 import json
 import logging
 import sys
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -19,8 +20,10 @@ from tidings.cli.lazy import command_app
 from tidings.cli.memory.options import DATE, Everywhere, File, Project, place, project_name
 from tidings.errors import CallerError, TidingsError
 from tidings.memory.answer import Item
+from tidings.memory.entry import LONGEST_NAME
+from tidings.memory.eviction import MOST_SEEN
 from tidings.memory.ingest import Consent
-from tidings.memory.server import MemoryServer
+from tidings.memory.server import MOST_CONVERSATIONS, MemoryServer
 from tidings.memory.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
 NAME = "tidings-memory"
 PURPOSE = "Looks up what you told it to remember, and adds what fits your message."
 KEEPING = "Looks up what it remembers, adds what fits your message, and keeps what is said on this machine."
+
+Homes: TypeAlias = OrderedDict[str, str]
+"""The project of each conversation."""
 
 app = command_app()
 _EXAMPLES = """\
@@ -52,12 +58,19 @@ def serve(
     keep_assistant: Annotated[
         bool, typer.Option("--keep-assistant", help="Keep what the assistant answers.")
     ] = False,
+    most_seen: Annotated[
+        int,
+        typer.Option(
+            "--most-seen", metavar="N", min=1, help="Keep so many seen messages; the oldest leave."
+        ),
+    ] = MOST_SEEN,
 ) -> None:
     """Be a memory for an MCP host, over stdin and stdout. A host starts this; it is not typed by hand.
 
     It answers conversation/userMessage with what fits, where the host's user agreed to that, and offers
     the tools remember, recall, forget and list. It keeps only what it is told to remember, unless
-    --keep-user or --keep-assistant is given.
+    --keep-user or --keep-assistant is given. Without --project or --everywhere a message is answered in the
+    project that the host names, if it does.
 
     Exit code: 0 when the host closed, 2 if the MCP SDK is missing or the file cannot be opened.
     """
@@ -67,17 +80,17 @@ def serve(
     consent = Consent(user=keep_user, assistant=keep_assistant)
     home = project_name(project, everywhere)
     with (
-        MemoryStore(place(file, must_exist=False)) as store,
+        MemoryStore(place(file, must_exist=False), most_seen=most_seen) as store,
         MemoryServer(store, redact=redact, project=home, consent=consent) as memory,
     ):
-        asyncio.run(run(memory))
+        asyncio.run(run(memory, follows=project is None and not everywhere))
 
 
-async def run(memory: MemoryServer) -> None:
-    """Serve until the host has left."""
+async def run(memory: MemoryServer, *, follows: bool = False) -> None:
+    """Serve until the host has left; `follows`: in the project that each message names."""
     from tidings.mcp import serve_stdio
 
-    server = mcp_server(memory)
+    server = mcp_server(memory, follows=follows)
     warm = asyncio.create_task(asyncio.to_thread(memory.store.warm_up))
     try:
         await serve_stdio(server)
@@ -85,7 +98,7 @@ async def run(memory: MemoryServer) -> None:
         await warm
 
 
-def mcp_server(memory: MemoryServer) -> Server[Any]:
+def mcp_server(memory: MemoryServer, *, follows: bool = False) -> Server[Any]:
     """The memory as a server of the SDK.
 
     Raises:
@@ -100,9 +113,10 @@ def mcp_server(memory: MemoryServer) -> Server[Any]:
     server: Server[Any] = Server(NAME, on_list_tools=_listed, on_call_tool=_caller(memory))
     keeps = memory.consent.user or memory.consent.assistant
     conversation = ConversationServer(server, history=True, purpose=KEEPING if keeps else PURPOSE)
-    conversation.on_user_message(_answering(memory))
+    homes: Homes = OrderedDict()
+    conversation.on_user_message(_answering(memory, homes if follows else None))
     if memory.consent.assistant:
-        conversation.on_assistant_response(_hearing(memory))
+        conversation.on_assistant_response(_hearing(memory, homes))
     return server
 
 
@@ -142,7 +156,7 @@ def _caller(memory: MemoryServer) -> Callable[[object, CallToolRequestParams], A
     return call
 
 
-def _answering(memory: MemoryServer) -> Callable[[UserMessage], list[Memory]]:
+def _answering(memory: MemoryServer, homes: Homes | None) -> Callable[[UserMessage], list[Memory]]:
     from tidings.mcp.conversation import Memory
     from tidings.memory.answer import MOST_CHARS, MOST_ITEMS, Budget
 
@@ -153,21 +167,42 @@ def _answering(memory: MemoryServer) -> Callable[[UserMessage], list[Memory]]:
         )
         history = [{"role": turn.role, "content": turn.content} for turn in message.history]
         conversation = message.conversation or ""
+        project = message.project if homes is not None and is_name(message.project) else None
+        if homes is not None and conversation and project is not None:
+            _remember_home(homes, conversation, project)
         found = memory.user_message(
-            message.content, history=history, conversation=conversation, budget=budget
+            message.content,
+            history=history,
+            conversation=conversation,
+            already=message.already,
+            budget=budget,
+            project=project,
         )
-        return [Memory(item.content, item.relevance, _origin(item)) for item in found.items]
+        return [_memory(item) for item in found.items]
+
+    def _memory(item: Item) -> Memory:
+        return Memory(item.content, item.relevance, item.source or NAME, item.date[:DATE], item.id)
 
     return answer
 
 
-def _hearing(memory: MemoryServer) -> Callable[[AssistantResponse], None]:
+def is_name(project: str | None) -> bool:
+    """Whether a client named a project that memories can belong to."""
+    return bool(project and project.strip()) and len(project or "") <= LONGEST_NAME
+
+
+def _remember_home(homes: Homes, conversation: str, project: str) -> None:
+    """Note where a conversation is held: an answer that is heard later does not say."""
+    homes[conversation] = project
+    homes.move_to_end(conversation)
+    if len(homes) > MOST_CONVERSATIONS:
+        homes.popitem(last=False)
+
+
+def _hearing(memory: MemoryServer, homes: Homes) -> Callable[[AssistantResponse], None]:
     def hear(response: AssistantResponse) -> None:
-        memory.assistant_response(response.content, conversation=response.conversation or "")
+        conversation = response.conversation or ""
+        project = homes.get(conversation)
+        memory.assistant_response(response.content, conversation=conversation, project=project)
 
     return hear
-
-
-def _origin(item: Item) -> str:
-    """Where a memory comes from and from when: the wire has one field for both."""
-    return f"{item.source or 'memory'}, {item.date[:DATE]}"

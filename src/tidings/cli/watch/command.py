@@ -60,9 +60,9 @@ def command(
     Exit code: 0 when the host closed, 2 if the folder, watchfiles or the MCP SDK is missing.
     """
     from tidings.watchers.command import CommandWatcher
-    from tidings.watchers.own import OwnWrites
+    from tidings.watchers.own import GRACE, OwnWrites
 
-    own = OwnWrites(root) if own_writes else None
+    own = OwnWrites(root, grace=GRACE) if own_writes else None
     watcher = CommandWatcher(
         argv,
         root,

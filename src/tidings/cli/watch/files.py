@@ -38,9 +38,9 @@ def files(
     Exit code: 0 when the host closed, 2 if the folder, watchfiles or the MCP SDK is missing.
     """
     from tidings.watchers.files import FileWatcher
-    from tidings.watchers.own import OwnWrites
+    from tidings.watchers.own import GRACE, OwnWrites
 
-    own = OwnWrites(root) if own_writes else None
+    own = OwnWrites(root, grace=GRACE) if own_writes else None
     watcher = FileWatcher(
         root, patterns=tuple(only or ()), own=own, poll=poll or None, name=name or "files"
     )

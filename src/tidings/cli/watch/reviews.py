@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from tidings.errors import CallerError
 from tidings.watchers.told import Watcher
 
 if TYPE_CHECKING:
-    from tidings.watchers.reviews.items import Shape
+    from tidings.watchers.reviews.verifying import Scheme
 
 app = command_app()
 _EXAMPLES = """\
@@ -71,48 +71,36 @@ def reviews(
     Exit code: 0 when the host closed, 2 if a secret or the MCP SDK is missing or the port is taken.
     """
     from tidings.watchers.reviews.items import shape
+    from tidings.watchers.reviews.made import poller, receiver
 
     form = shape(items=items, id=id_at, title=title, state=state)
     called = name or "reviews"
     watchers: list[Watcher] = []
     if poll_url is not None:
-        watchers.append(_poller(poll_url, form, token_env, every, called))
+        watchers.append(
+            poller(poll_url, form=form, token_env=token_env, every=every, name=called, environ=os.environ)
+        )
     if secret_env:
-        own_name = f"{called}-webhook" if watchers else called
-        place = {"host": host, "port": port, "path": path}
-        watchers.append(_receiver(secret_env, scheme, place, repository or [], form, own_name))
+        watchers.append(
+            receiver(
+                secret_env,
+                scheme=_scheme(scheme),
+                place=(host, port, path),
+                repositories=repository or (),
+                form=form,
+                name=f"{called}-webhook" if watchers else called,
+                environ=os.environ,
+            )
+        )
     if not watchers:
         raise CallerError("give --secret-env for webhooks, --poll-url for an endpoint, or both")
     run(watchers, http=http, as_json=as_json)
 
 
-def _poller(url: str, form: Shape, token_env: str | None, every: float, name: str) -> Watcher:
-    from tidings.watchers.reviews.poller import PollWatcher
-
-    headers = {"Authorization": f"Bearer {_variable(token_env)}"} if token_env else {}
-    return PollWatcher(url, form=form, headers=headers, interval=every, name=name)
-
-
-def _receiver(
-    secret_env: list[str],
-    scheme: str,
-    place: dict[str, Any],
-    repositories: list[str],
-    form: Shape,
-    name: str,
-) -> Watcher:
-    from tidings.watchers.reviews.receiver import WebhookWatcher
+def _scheme(given: str) -> Scheme:
     from tidings.watchers.reviews.verifying import SCHEMES
 
-    chosen = next((one for one in SCHEMES if one == scheme), None)
+    chosen = next((one for one in SCHEMES if one == given), None)
     if chosen is None:
-        raise CallerError(f"--scheme must be one of {', '.join(SCHEMES)}; got {scheme!r}")
-    secrets = [_variable(variable) for variable in secret_env]
-    return WebhookWatcher(secrets, scheme=chosen, repositories=repositories, form=form, name=name, **place)
-
-
-def _variable(name: str) -> str:
-    value = os.environ.get(name, "")
-    if not value:
-        raise CallerError(f"the variable {name!r} is not set; it must hold the secret")
-    return value
+        raise CallerError(f"--scheme must be one of {', '.join(SCHEMES)}; got {given!r}")
+    return chosen

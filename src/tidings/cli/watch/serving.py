@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tidings.errors import CallerError
+from tidings.mcp.names import OWN_WRITES
 from tidings.watchers.own import OwnWrites
 from tidings.watchers.told import Noticed, Watcher
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from tidings.mcp.emit.reminders import Reminders
 
-TOOL = "report_own_writes"
 MOST_WRITES = 1_000
 _TOOL_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -154,7 +154,7 @@ def _server(name: str, own: OwnWrites | None) -> Server[Any]:
         return types.ListResourcesResult(resources=[])
 
     async def tools(_ctx: object, _params: object) -> types.ListToolsResult:
-        tool = types.Tool(name=TOOL, description=_TOOL_WORDS, input_schema=_TOOL_SCHEMA)
+        tool = types.Tool(name=OWN_WRITES, description=_TOOL_WORDS, input_schema=_TOOL_SCHEMA)
         return types.ListToolsResult(tools=[] if own is None else [tool])
 
     async def call(_ctx: object, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -172,7 +172,7 @@ def _server(name: str, own: OwnWrites | None) -> Server[Any]:
 
 def reported(own: OwnWrites | None, name: str, arguments: object) -> tuple[str, bool]:
     """The answer to the tool: how many writes are known now; or what is wrong with them, and that it is."""
-    if own is None or name != TOOL:
+    if own is None or name != OWN_WRITES:
         return f"there is no tool {name!r}", True
     try:
         writes = msgspec.convert(arguments, dict[str, list[dict[str, str]]])["writes"]

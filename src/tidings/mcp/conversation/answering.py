@@ -34,7 +34,7 @@ from tidings.mcp.conversation.names import (
     EXTENSION,
     USER_MESSAGE,
 )
-from tidings.mcp.conversation.wire import LONGEST_ITEM, MOST_ITEMS, Offer, Turn, with_offer
+from tidings.mcp.conversation.wire import LONGEST_ITEM, MOST_ALREADY, MOST_ITEMS, Offer, Turn, with_offer
 from tidings.mcp.emit.sdk import AnyServer, Context, channel_of, lowlevel
 
 DEADLINE = 0.45
@@ -47,12 +47,18 @@ _logger = logging.getLogger("tidings.mcp")
 
 
 class UserMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client asks about. `history` is there if the user granted it; ids mean nothing elsewhere."""
+    """What a client asks about. `history` is there if the user granted it; ids mean nothing elsewhere.
+
+    `already` holds the ids of the memories that you gave before and that the model still has before it;
+    `project` is the name of the folder that the user works in.
+    """
 
     id: str
     content: str
     history: tuple[Turn, ...] = ()
     conversation: str | None = None
+    project: str | None = None
+    already: tuple[str, ...] = ()
     most_items: int | None = None
     most_bytes: int | None = None
 
@@ -66,11 +72,16 @@ class AssistantResponse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """One piece of context, as the seed has it; `relevance` is between 0 and 1."""
+    """One piece of context, as the seed has it; `relevance` is between 0 and 1.
+
+    `date` says from when it is, `id` is your own name for it: the client names what it still has by that.
+    """
 
     content: str
     relevance: float = 1.0
     source: str = ""
+    date: str = ""
+    id: str = ""
 
 
 Given: TypeAlias = str | Sequence[Memory | str] | None
@@ -211,11 +222,14 @@ def read_message(params: Mapping[str, Any] | None) -> UserMessage:
     history = given.get("recentHistory")
     if history is not None and not isinstance(history, (list, tuple)):
         raise MCPError(INVALID_PARAMS, f"`recentHistory` must be a list; got {shown(history)}")
+    scope = given.get("scope")
     return UserMessage(
         id=_text(given, "messageId"),
         content=_text(given, "content"),
         history=tuple(_turn(one) for one in history or ()),
         conversation=_maybe(given, "conversationId"),
+        project=_maybe(scope, "project") if isinstance(scope, Mapping) else None,
+        already=_names(given, "alreadyInContext"),
         most_items=_number(limits.get("maxItems")),
         most_bytes=_number(limits.get("maxBytes")),
     )
@@ -239,7 +253,8 @@ def to_result(given: object) -> Payload:
 
 def _memory(memory: Memory) -> Payload:
     told: Payload = {"content": memory.content[:LONGEST_ITEM], "relevance": memory.relevance}
-    return {**told, "source": memory.source} if memory.source else told
+    more = {"source": memory.source, "date": memory.date, "id": memory.id}
+    return {**told, **{name: value for name, value in more.items() if value}}
 
 
 def _wait(params: Mapping[str, Any] | None) -> float:
@@ -260,6 +275,15 @@ def _text(holder: Mapping[str, Any], name: str) -> str:
     if isinstance(value, str):
         return value
     raise MCPError(INVALID_PARAMS, f"`{name}` must be a string; got {shown(value)}")
+
+
+def _names(holder: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = holder.get(name)
+    if value is None:
+        return ()
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value[:MOST_ALREADY]):
+        return tuple(value[:MOST_ALREADY])
+    raise MCPError(INVALID_PARAMS, f"`{name}` must be a list of strings; got {shown(value)}")
 
 
 def _maybe(holder: Mapping[str, Any], name: str) -> str | None:

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from tidings.core.producers import shorten
-from tidings.core.redaction import redact
+from tidings.core.redaction import beginning, redact
 from tidings.errors import LogError
 from tidings.log.port import EventLog
 from tidings.mcp.conversation import breaker as breakers
@@ -62,6 +62,7 @@ class Asker:
         self._breakers: defaultdict[str, Breaker] = defaultdict(Breaker)
         self._correlations: dict[str, Correlation] = {}
         self._fading: dict[str, asyncio.Task[object]] = {}
+        self._stuck: asyncio.Future[None] | None = None
         self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     async def ask(self, words: Words) -> list[Result]:
@@ -109,8 +110,8 @@ class Asker:
         turns = words.history[-self.settings.history_messages :] if self.settings.history_messages else ()
         return msgspec.structs.replace(
             words,
-            content=self._mask(words.content[:longest]),
-            history=tuple(Turn(turn.role, self._mask(turn.content[:longest])) for turn in turns),
+            content=self._mask(beginning(words.content, longest)),
+            history=tuple(Turn(turn.role, self._mask(beginning(turn.content, longest))) for turn in turns),
         )
 
     def _planned(self, words: Words, method: str) -> tuple[list[Errand], list[Result]]:
@@ -178,11 +179,14 @@ class Asker:
 
     async def _recorded(self, errands: list[Errand], timer: asyncio.Future[None]) -> str:
         """Write the ledger; gives why it could not be written in time."""
+        if self._stuck is not None and not self._stuck.done():
+            return "the ledger still writes what was to be sent before"  # more threads would wait in vain
         entries = [errand.sent for errand in errands]
         writing = asyncio.ensure_future(asyncio.to_thread(ledgers.write, self._ledger, entries))
         await asyncio.wait({writing, timer}, return_when=asyncio.FIRST_COMPLETED)
         if not writing.done():
             writing.add_done_callback(_forgive)
+            self._stuck = writing
             return "the ledger was not written in time"
         try:
             writing.result()

@@ -87,6 +87,24 @@ def without_server(consents: Consents, server: str) -> tuple[Consents, tuple[Gra
     return msgspec.structs.replace(consents, grants=kept), gone
 
 
+def without_scope(consents: Consents, server: str, scope: Scope) -> tuple[Consents, tuple[Grant, ...]]:
+    """`server` may see one thing less everywhere, and the grants as they were; history goes with message.
+
+    A grant of which nothing is left stays as off while another one holds: it would hold there too.
+    """
+    lost: set[Scope] = {"message", "history"} if scope == "message" else {scope}
+    gone = tuple(one for one in consents.grants if one.server == server and scope in one.scopes)
+    narrowed = [_narrowed(one, lost) if one in gone else one for one in consents.grants]
+    holds = any(one.server == server and one.scopes for one in narrowed)
+    kept = [one for one in narrowed if one.server != server or one.scopes or holds]
+    return msgspec.structs.replace(consents, grants=tuple(kept)), gone
+
+
+def _narrowed(grant: Grant, lost: set[Scope]) -> Grant:
+    left = tuple(scope for scope in grant.scopes if scope not in lost)
+    return msgspec.structs.replace(grant, scopes=left)
+
+
 def off_in(
     consents: Consents, server: str, project: str, now_ms: int
 ) -> tuple[Consents, tuple[Grant, ...]]:

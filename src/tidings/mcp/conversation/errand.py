@@ -6,6 +6,7 @@ history goes only to those that were granted it and ask for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -63,13 +64,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user said (or the assistant answered): in which conversation, as which message."""
+    """What the user said (or the assistant answered): in which conversation, as which message.
+
+    `project` is the folder that consents are for and stays here; `scope` is the name of it that servers
+    are told. `already`: the ids of what each server gave before and what still stands in the context.
+    """
 
     conversation: str
     message: str
     content: str
     project: str
+    scope: str = ""
     history: tuple[Turn, ...] = ()
+    already: Mapping[str, tuple[str, ...]] = {}
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +148,14 @@ def _errand(
         params = message_params(message, content, history)
     else:
         params = message_params(message, content, history)
-        params = asked_params(params, conversation, settings.room, settings.deadline)
+        params = asked_params(
+            params,
+            conversation,
+            settings.room,
+            settings.deadline,
+            project=words.scope,
+            already=words.already.get(peer.name, ()),
+        )
     size, digest = measure(params)
     sent = Sent(
         server=peer.name,

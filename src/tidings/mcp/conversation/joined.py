@@ -73,6 +73,7 @@ class Conversations:
     ) -> None:
         self.session = session
         self.project = os.path.realpath(project or session.anchor or os.getcwd())
+        self.scope = project_name(Path(self.project))
         self._ledger = open_ledger(busy_seconds=_BUSY) if ledger is None else ledger
         self._owns_ledger = ledger is None
         self.asker = Asker(
@@ -81,6 +82,7 @@ class Conversations:
         self._registered: list[Registered] = []
         self._seen = 0
         self._open: list[str] = []
+        self._given: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._said: set[tuple[str, str]] = set()
 
     def join(self, registry: Registry, peers: Sequence[Peer]) -> None:
@@ -156,8 +158,21 @@ class Conversations:
             message=name,
             content=content,
             project=self.project,
+            scope=self.scope,
             history=history,
+            already=self._already(),
         )
+
+    def _already(self) -> dict[str, tuple[str, ...]]:
+        """What each server gave that stands before the model: as a reminder, or issued for good."""
+        standing = {one.id for one in self.session.transcript.pending if TAG in one.tags}
+        issued = (slot for entry in self.session.stored.issued for slot in entry.reminder_ids)
+        standing |= {slot if isinstance(slot, str) else slot[1] for slot in issued}
+        self._given = {name: given for name, given in self._given.items() if name in standing}
+        found: dict[str, tuple[str, ...]] = {}
+        for server, ids in self._given.values():
+            found[server] = (*found.get(server, ()), *ids)
+        return found
 
     def _put(self, message_id: str, results: Sequence[Result]) -> None:
         answers = [(one.server, one.items) for one in results if one.kind == "answered"]
@@ -175,6 +190,8 @@ class Conversations:
                     self.session.transcript, options, producer="mcp", origin=portion.server
                 )
                 self.session.keep(admitted.transcript)
+                if portion.ids:
+                    self._given[admitted.reminder_id] = (portion.server, portion.ids)
             self._note(results, message_id, shared)
 
     def _note(
@@ -252,6 +269,12 @@ class Conversations:
         for reminder in held:
             if reminder.provenance.origin not in allowed:
                 self.session.clear(id=reminder.id)
+
+
+def project_name(folder: Path) -> str:
+    """What a folder is called: the repository that it is in, else the folder itself."""
+    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    return top.name
 
 
 def _told(result: Result, left_out: int) -> Payload:

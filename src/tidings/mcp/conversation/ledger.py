@@ -18,6 +18,7 @@ from tidings.core.reminder import Payload
 from tidings.errors import LogUnavailableError
 from tidings.log.port import EventLog
 from tidings.log.record import LogRecord
+from tidings.log.search import kept
 from tidings.log.sqlite import SqliteLog
 from tidings.mcp.conversation.consent import Grant
 from tidings.mcp.conversation.store import config_folder, make_private_folder
@@ -76,14 +77,14 @@ def note_consent(log: EventLog, kind: str, grants: Sequence[Grant]) -> None:
 
 
 def entries(log: EventLog) -> Iterator[LogRecord]:
-    """All entries, oldest first."""
-    return log.read(TOPIC)
+    """All entries that are kept, oldest first."""
+    return kept(log, TOPIC)
 
 
 def last_used(log: EventLog) -> dict[tuple[str, str], int]:
     """When each server (name and what it is) was last sent something, in milliseconds since 1970."""
     used: dict[tuple[str, str], int] = {}
-    for record in log.read(TOPIC, kind_prefix=SENT):
+    for record in log.read(TOPIC, log.purged_through(TOPIC), SENT):
         used[str(record.payload.get("server")), str(record.payload.get("target"))] = record.occurred_at_ms
     return used
 

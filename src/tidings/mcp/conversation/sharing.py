@@ -18,11 +18,12 @@ _GAP = "\n\n"
 
 
 class Portion(msgspec.Struct, frozen=True):
-    """What of one server's answer goes in: a body, and how many items are in it."""
+    """What of one server's answer goes in: a body, how many items are in it, and those that have ids."""
 
     server: str
     body: str
     items: int
+    ids: tuple[str, ...] = ()
 
 
 class Shared(msgspec.Struct, frozen=True):
@@ -34,14 +35,16 @@ class Shared(msgspec.Struct, frozen=True):
 
 def share(answers: Sequence[tuple[str, Sequence[Item]]], room: Room) -> Shared:
     """Divide `room` among `answers`, which come in the order of priority."""
-    offered = _offered(answers, room)
+    chosen = _chosen(answers, room)
+    offered = [(server, [written(item) for item in items]) for server, items in chosen]
+    ids = {server: [item.id for item in items] for server, items in chosen}
     quota = _fair([_size(texts) for _, texts in offered], room.bytes)
     taken = [_filled(texts, most) for (_, texts), most in zip(offered, quota, strict=True)]
     spare = room.bytes - sum(map(_size, taken))
     for place, (_, texts) in enumerate(offered):
         taken[place], spare = _topped_up(taken[place], texts, spare)
     portions = tuple(
-        Portion(server, _GAP.join(texts), len(texts))
+        Portion(server, _GAP.join(texts), len(texts), tuple(filter(None, ids[server][: len(texts)])))
         for (server, _), texts in zip(offered, taken, strict=True)
         if texts
     )
@@ -50,24 +53,25 @@ def share(answers: Sequence[tuple[str, Sequence[Item]]], room: Room) -> Shared:
     return Shared(portions, {server: count for server, count in left.items() if count})
 
 
-def _offered(answers: Sequence[tuple[str, Sequence[Item]]], room: Room) -> list[tuple[str, list[str]]]:
-    """The texts of each server, best first, at most so many, none twice."""
+def _chosen(answers: Sequence[tuple[str, Sequence[Item]]], room: Room) -> list[tuple[str, list[Item]]]:
+    """The items of each server, best first, at most so many, no text twice."""
     seen: set[str] = set()
-    offered: list[tuple[str, list[str]]] = []
+    chosen: list[tuple[str, list[Item]]] = []
     for server, items in answers:
-        texts: list[str] = []
+        kept: list[Item] = []
         for item in sorted(items, key=lambda one: -(1.0 if one.relevance is None else one.relevance)):
             mark = " ".join(item.text.split()).casefold()
-            if mark not in seen and len(texts) < room.items:
+            if mark not in seen and len(kept) < room.items:
                 seen.add(mark)
-                texts.append(written(item))
-        offered.append((server, texts))
-    return offered
+                kept.append(item)
+        chosen.append((server, kept))
+    return chosen
 
 
 def written(item: Item) -> str:
     """An item as it stands in a body: its text, and in a line below where it is from."""
     about = [f"source: {item.source}"] if item.source else []
+    about += [f"date: {item.date}"] if item.date else []
     about += [] if item.relevance is None else [f"relevance: {item.relevance:.2f}"]
     return f"{item.text}\n({', '.join(about)})" if about else item.text
 

@@ -25,8 +25,10 @@ from tidings.mcp.conversation.consent import (
     off_in,
     read_consents,
     with_grant,
+    without_scope,
     without_server,
 )
+from tidings.mcp.conversation.names import Scope
 from tidings.shell.ids import now_ms
 
 NAME = "consent.json"
@@ -90,6 +92,22 @@ class ConsentStore:
                 consents, gone = without_server(consents, server)
             else:
                 consents, gone = off_in(consents, server, project, self._clock())
+            return consents
+
+        self._change(change)
+        return gone
+
+    def narrow(self, server: str, scope: Scope) -> tuple[Grant, ...]:
+        """Let a server see one thing less, everywhere; gives the grants that had it.
+
+        Raises:
+            ConsentError: the file cannot be changed.
+        """
+        gone: tuple[Grant, ...] = ()
+
+        def change(consents: Consents) -> Consents:
+            nonlocal gone
+            consents, gone = without_scope(consents, server, scope)
             return consents
 
         self._change(change)

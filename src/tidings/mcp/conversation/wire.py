@@ -22,6 +22,10 @@ LONGEST_ITEM = 8 * 1024
 """Characters of one item that are looked at."""
 
 LONGEST_SOURCE = 200
+LONGEST_ID = 200
+LONGEST_DATE = 40
+MOST_ALREADY = 200
+"""How many ids of what stands in the context are named."""
 LONGEST_PURPOSE = 200
 
 _INVISIBLE = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xE0000, 0xE0080))))
@@ -62,11 +66,13 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One piece of context that a server gave."""
+    """One piece of context that a server gave; `id` is its own name for it."""
 
     text: str
     relevance: float | None = None
     source: str = ""
+    date: str = ""
+    id: str = ""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -112,10 +118,23 @@ def message_params(message_id: str, content: str, history: Sequence[Turn]) -> Pa
     return params
 
 
-def asked_params(params: Payload, conversation_id: str, room: Room, deadline: float) -> Payload:
-    """The same for the request form: which conversation, and how much is wanted by when."""
+def asked_params(
+    params: Payload,
+    conversation_id: str,
+    room: Room,
+    deadline: float,
+    *,
+    project: str = "",
+    already: Sequence[str] = (),
+) -> Payload:
+    """The same for the request form: which conversation, where, what it gave before, how much by when."""
     budget = {"maxItems": room.items, "maxBytes": room.bytes, "deadlineMs": int(deadline * 1000)}
-    return {**params, "conversationId": conversation_id, "budget": budget}
+    asked: Payload = {**params, "conversationId": conversation_id, "budget": budget}
+    if project:
+        asked["scope"] = {"project": project}
+    if already:
+        asked["alreadyInContext"] = list(already[-MOST_ALREADY:])
+    return asked
 
 
 def response_params(message_id: str, conversation_id: str, content: str) -> Payload:
@@ -166,7 +185,13 @@ def _item(given: object) -> Item | None:
     text = content.get("text") if isinstance(content, Mapping) else content
     if not isinstance(text, str):
         return None
-    return Item(clean(text, LONGEST_ITEM), _relevance(given.get("relevance")), _source(given.get("source")))
+    return Item(
+        clean(text, LONGEST_ITEM),
+        _relevance(given.get("relevance")),
+        _source(given.get("source")),
+        _date(given),
+        _line(given.get("id"), LONGEST_ID),
+    )
 
 
 def _relevance(value: object) -> float | None:
@@ -179,6 +204,14 @@ def _source(value: object) -> str:
     if isinstance(value, Mapping):
         value = next((value[key] for key in ("title", "uri") if isinstance(value.get(key), str)), "")
     return _line(value, LONGEST_SOURCE)
+
+
+def _date(given: Mapping[str, object]) -> str:
+    """The day on which it was said, in whichever of the places a server may put it."""
+    places = (("source", "createdAt"), ("annotations", "lastModified"))
+    nested = (_object(given, holder) or {} for holder, _ in places)
+    found = [given.get("date"), *(each.get(name) for each, (_, name) in zip(nested, places, strict=True))]
+    return next((read for value in found if (read := _line(value, LONGEST_DATE))), "")
 
 
 def clean(text: str, longest: int) -> str:

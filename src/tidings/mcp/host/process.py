@@ -22,7 +22,10 @@ UNREAD = LONGEST_LINE
 STDERR_BYTES = 1 << 13
 STDERR_LINES = 5
 
-INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+INHERITED = (
+    "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TIDINGS_MEMORY", "TMPDIR", "TZ", "USER",
+    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+)  # fmt: skip
 """The variables that a server gets without being asked for: none of them holds a secret."""
 
 

@@ -21,6 +21,7 @@ import httpx2
 import msgspec
 
 from tidings.agent.session import Session
+from tidings.agent.tools.function import Function
 from tidings.agent.tools.tool import Tool
 from tidings.errors import CallerError
 from tidings.mcp.config import ConfigError, Server, read_config
@@ -30,6 +31,7 @@ from tidings.mcp.host.link import Link, OnPush, Status
 from tidings.mcp.host.listing import Caches, Listing
 from tidings.mcp.host.settings import Backoff, Clock, Deadlines, SteadyClock
 from tidings.mcp.host.tools import tools_of
+from tidings.mcp.host.writes import Writes
 
 Config: TypeAlias = str | Path | Mapping[str, object] | Iterable[Server]
 """A config file, its decoded content, or servers."""
@@ -78,6 +80,7 @@ class Servers:
             )
         self._running: dict[Link, asyncio.Task[None]] = {}
         self._intakes: list[asyncio.Task[None]] = []
+        self._writes: dict[Path, Writes] = {}
         self._used = False
 
     async def __aenter__(self) -> Self:
@@ -135,6 +138,13 @@ class Servers:
         return [
             tool for link, tools in zip(links, listed, strict=True) for tool in tools_of(link, tools, taken)
         ]
+
+    def heard(self, tools: Iterable[Tool | Function], root: Path | str) -> list[Tool]:
+        """The same tools; the files below `root` that they write are told to servers with `own_writes`."""
+        place = Path(root).resolve()
+        if place not in self._writes:
+            self._writes[place] = Writes(self.links, place)
+        return self._writes[place].heard(tools)
 
     async def _listed(self, link: Link) -> tuple[dict[str, object], ...]:
         connection = link.connection

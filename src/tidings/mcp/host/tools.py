@@ -15,10 +15,12 @@ from tidings.agent.port import Outcome, ToolSpec
 from tidings.agent.tools.tool import Run, Tool, ToolContext, ToolError
 from tidings.core.reminder import Payload
 from tidings.core.text import scrub
+from tidings.mcp.config import Server
 from tidings.mcp.host.connection import AnswerError
 from tidings.mcp.host.link import Link
 from tidings.mcp.host.naming import tool_name
 from tidings.mcp.host.outcome import outcome_of
+from tidings.mcp.names import OWN_WRITES
 from tidings.shell.ids import new_id
 
 LONGEST_DESCRIPTION = 4_000
@@ -30,15 +32,18 @@ def tools_of(link: Link, listed: Iterable[Payload], taken: set[str]) -> list[Too
     found: list[Tool] = []
     for each in listed:
         name = each.get("name")
-        if isinstance(name, str) and name and _wanted(name, link.server.tools):
+        if isinstance(name, str) and name and _wanted(name, link.server):
             tool = _tool(link, name, each, taken)
             taken.add(tool.name)
             found.append(tool)
     return found
 
 
-def _wanted(name: str, patterns: tuple[str, ...] | None) -> bool:
-    return patterns is None or any(fnmatchcase(name, pattern) for pattern in patterns)
+def _wanted(name: str, server: Server) -> bool:
+    """Whether the model is offered it; what the host itself calls is none of its business."""
+    if server.own_writes and name == OWN_WRITES:
+        return False
+    return server.tools is None or any(fnmatchcase(name, pattern) for pattern in server.tools)
 
 
 def _tool(link: Link, name: str, listed: Mapping[str, object], taken: set[str]) -> Tool:

@@ -14,36 +14,50 @@ _TEST = re.compile(r"^test (?P<name>.+?)(?: - should panic)? \.\.\. (?P<word>ok|
 _PANICKED = re.compile(r"^thread '(?P<name>.+?)'.* panicked at (?P<place>.+?):?$")
 _RESULT = re.compile(r"^test result: (?:ok|FAILED)\.")
 _NOT_COMPILED = re.compile(r"^error: could not compile `(?P<crate>[^`]+)`(?: \((?P<what>[^)]*)\))?")
+_CRASHED = re.compile(r"^\s+process didn't exit successfully: .*\((?P<what>[^()]+)\)$")
 _OUTCOMES: dict[str, Outcome] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
 
 
 def read_cargo(text: str) -> Report | None:
     """The report; None when cargo did not print this."""
-    broken = _not_compiled(text)
-    cases: list[Case] = []
-    suite, begun, ended = "tests", 0, 0
-    binaries: dict[str, str] = {}
     lines = text.splitlines()
-    why = _panics(lines)
+    found = _Lines(_panics(lines))
     for line in lines:
+        found.read(line)
+    broken = {**_not_compiled(text), **found.crashed}
+    if not found.begun and not broken:
+        return None
+    kept, whole = bounded(found.cases)
+    complete = whole and bool(found.begun) and found.begun == found.ended + len(found.crashed)
+    return Report(tool="cargo", cases=kept, broken=broken, complete=complete)
+
+
+class _Lines:
+    """What the lines say so far; a binary that is over without a result has crashed."""
+
+    def __init__(self, why: dict[str, str]) -> None:
+        self.cases: list[Case] = []
+        self.crashed: dict[str, str] = {}
+        self.begun = self.ended = 0
+        self._why = why
+        self._suite = "tests"
+        self._binaries: dict[str, str] = {}
+
+    def read(self, line: str) -> None:
         if found := _RUNNING.match(line):
-            suite = _suite(found["file"], found["binary"], binaries)
+            self._suite = _suite(found["file"], found["binary"], self._binaries)
         elif found := _DOCS.match(line):
-            suite = f"{found['crate']} doc-tests"
+            self._suite = f"{found['crate']} doc-tests"
         elif line.startswith("running ") and line.rstrip().endswith(("tests", "test")):
-            begun += 1
+            self.begun += 1
         elif _RESULT.match(line):
-            ended += 1
+            self.ended += 1
+        elif (found := _CRASHED.match(line)) and self.begun > self.ended + len(self.crashed):
+            self.crashed[self._suite] = f"its process ended early ({found['what']})"
         elif found := _TEST.match(line):
             outcome = _OUTCOMES[found["word"]]
-            message = why.get(found["name"], "") if outcome == "failed" else ""
-            cases.append(case(suite, found["name"], outcome, message))
-    if not begun and not broken:
-        return None
-    kept, whole = bounded(cases)
-    return Report(
-        tool="cargo", cases=kept, broken=broken, complete=whole and bool(begun) and begun == ended
-    )
+            message = self._why.get(found["name"], "") if outcome == "failed" else ""
+            self.cases.append(case(self._suite, found["name"], outcome, message))
 
 
 def _suite(file: str, binary: str, binaries: dict[str, str]) -> str:

@@ -13,8 +13,10 @@ _ACTIONS: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "ski
 _WORDS: dict[str, Outcome] = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
 _TEST = re.compile(r"^\s*--- (?P<word>PASS|FAIL|SKIP): (?P<name>\S+)")
 _PACKAGE = re.compile(r"^(?P<word>ok|FAIL)\s+(?P<package>\S+)(?:\s+(?P<rest>\S.*))?$")
+_WITHOUT = re.compile(r"^\?\s+\S+\s+\[no test files\]$")
 _PLACE = re.compile(r"^\s*(?P<what>\S+\.go:\d+(?::\d+)?: .+)$")
 _PANIC = re.compile(r"^(?P<what>panic: .+)$")
+_UNNAMED = "it failed without naming a test"
 
 
 class _Event(msgspec.Struct):
@@ -33,19 +35,46 @@ def read_go_json(text: str) -> Report | None:
     events = list(_events(text))
     if not events:
         return None
-    said: dict[tuple[str, str], str] = {}
-    cases: list[Case] = []
-    broken: dict[str, str] = {}
+    found = _Json()
     for event in events:
+        found.read(event)
+    return _report(found.cases, found.broken, complete=_ends(events))
+
+
+class _Json:
+    """What the events say so far. A test that was going when its package failed took it down."""
+
+    def __init__(self) -> None:
+        self.cases: list[Case] = []
+        self.broken: dict[str, str] = {}
+        self._said: dict[tuple[str, str], str] = {}
+        self._going: set[tuple[str, str]] = set()
+
+    def read(self, event: _Event) -> None:
         place = (event.Package or event.ImportPath, event.Test)
         found = _PLACE.match(event.Output) or _PANIC.match(event.Output)
         if event.Action in ("output", "build-output") and found:
-            said.setdefault(place, found["what"])
+            self._said.setdefault(place, found["what"])
+        elif event.Test and event.Action == "run":
+            self._going.add(place)
         elif event.Test and event.Action in _ACTIONS:
-            cases.append(case(event.Package, event.Test, _ACTIONS[event.Action], said.get(place, "")))
-        elif event.FailedBuild and event.Action == "fail":
-            broken[event.Package] = said.get((event.FailedBuild, ""), "the build failed")
-    return _report(cases, broken, complete=_ends(events))
+            self._end(place, _ACTIONS[event.Action])
+        elif event.Action == "fail":
+            self._failed(event)
+
+    def _end(self, place: tuple[str, str], outcome: Outcome, otherwise: str = "") -> None:
+        self._going.discard(place)
+        self.cases.append(case(*place, outcome, self._said.get(place, otherwise)))
+
+    def _failed(self, event: _Event) -> None:
+        """A package failed: because it was not built, by its tests, or by what ended its process."""
+        if event.FailedBuild:
+            self.broken[event.Package] = self._said.get((event.FailedBuild, ""), "the build failed")
+            return
+        for place in sorted(place for place in self._going if place[0] == event.Package):
+            self._end(place, "failed", "the process ended while it ran")
+        if not any(one.suite == event.Package and one.outcome == "failed" for one in self.cases):
+            self.broken[event.Package] = self._said.get((event.Package, ""), _UNNAMED)
 
 
 def _events(text: str) -> Iterator[_Event]:
@@ -103,6 +132,8 @@ class _Text:
             self._said = ""
         elif found := _PACKAGE.match(line):
             self._package(found["package"], found["word"], found["rest"] or "")
+        elif _WITHOUT.match(line):
+            self.packages += 1
         elif found := (_PLACE.match(line) or _PANIC.match(line)):
             self._say(found["what"])
 
@@ -112,7 +143,7 @@ class _Text:
         if "failed]" in rest:
             self.broken[package] = self._said or "the build failed"
         elif word == "FAIL" and not any(outcome == "failed" for outcome, _ in self.waiting.values()):
-            self.broken[package] = self._said or "it failed without naming a test"
+            self.broken[package] = self._said or _UNNAMED
         elif word == "ok":
             self.passed.add(package)
         self.waiting, self._said = {}, ""
@@ -131,7 +162,7 @@ def _report(
     broken: dict[str, str],
     *,
     complete: bool,
-    passed: frozenset[str] = frozenset(),
+    passed: frozenset[str] | None = None,
     quiet: bool = False,
 ) -> Report:
     """Without the tests that only failed because one inside them did."""

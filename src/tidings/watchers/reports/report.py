@@ -41,14 +41,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
     `broken` suites could not be read, built or set up, and say why. `only_failures`: the runner names just
-    the failing tests, so a suite in `passed` (or any, when there are none) has no other. `complete`: the
-    run came to its end.
+    the failing tests, so a suite in `passed` (or any, when the runner lists none) has no other. `complete`:
+    the run came to its end.
     """
 
     tool: str
     cases: tuple[Case, ...] = ()
     broken: dict[str, str] = {}
-    passed: frozenset[str] = frozenset()
+    passed: frozenset[str] | None = None
     only_failures: bool = False
     complete: bool = True
 

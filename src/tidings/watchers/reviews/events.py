@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidings.agent.providers.quoting import one_line
-from tidings.core.redaction import redact
+from tidings.core.redaction import beginning, redact
 from tidings.watchers.reviews.pointer import at
 from tidings.watchers.reviews.replay import seconds
 from tidings.watchers.told import Told
@@ -43,7 +43,7 @@ _TIMES = (
     "workflow_run/updated_at", "pull_request/updated_at", "updated_at", "object_attributes/updated_at",
     "object_attributes/finished_at",
 )  # fmt: skip
-"""Where a payload names the time of its event, the most telling first."""
+"""Where a payload names a time: of its event, or of something before it."""
 
 
 class Ci(msgspec.Struct, frozen=True):
@@ -57,9 +57,12 @@ class Ci(msgspec.Struct, frozen=True):
 
 
 def event_time(payload: Mapping[str, object]) -> float | None:
-    """When it happened, as the payload itself says."""
+    """When it happened: the latest time that the payload itself names.
+
+    A review that is dismissed was submitted long before.
+    """
     times = (seconds(at(payload, tuple(place.split("/")))) for place in _TIMES)
-    return next((time for time in times if time is not None), None)
+    return max((time for time in times if time is not None), default=None)
 
 
 def repository_of(payload: Mapping[str, object]) -> str:
@@ -71,7 +74,7 @@ def repository_of(payload: Mapping[str, object]) -> str:
 def said(value: object, limit: int) -> str:
     """Foreign text, harmless, without secrets, on one line; numbers too, "" for anything else."""
     if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return one_line(redact(str(value)[: 40 * limit]), limit)
+        return one_line(redact(beginning(str(value), max(40 * limit, 8_000))), limit)
     return ""
 
 

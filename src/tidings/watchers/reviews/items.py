@@ -43,11 +43,16 @@ def shape(**pointers: str) -> Shape:
     return Shape(**{name: read_pointer(text) for name, text in pointers.items()})
 
 
-def read_items(document: object, form: Shape) -> tuple[list[Item], int]:
-    """The items that have an id, and how many were left out because there are too many."""
+def read_items(document: object, form: Shape) -> tuple[list[Item], int] | None:
+    """The items that have an id, and how many were left out because there are too many.
+
+    None when there is no list where it should stand, nor an item: then nothing is known of any item.
+    """
     found = at(document, form.items)
     entries = found if isinstance(found, list) else [found]
     items = [item for entry in entries[:MOST_ITEMS] if (item := read_item(entry, form)) is not None]
+    if entries and not items:
+        return None
     return items, max(0, len(entries) - MOST_ITEMS)
 
 

@@ -10,7 +10,7 @@ from tidings.core.producers import shown
 from tidings.core.redaction import redact
 from tidings.errors import CallerError
 from tidings.watchers.reviews.fetching import DEADLINE, Fetched, FetchError, fetch
-from tidings.watchers.reviews.items import Shape, read_items, turned
+from tidings.watchers.reviews.items import MOST_ITEMS, Item, Shape, read_items, turned
 from tidings.watchers.told import News, Noticed
 
 SHORTEST_INTERVAL = 1.0
@@ -66,6 +66,7 @@ class PollWatcher:
         while True:
             try:
                 fetched = await asyncio.to_thread(self._fetch, etag)
+                found = self._items(fetched)
             except FetchError as error:
                 failures, asked = failures + 1, error.retry_after
                 if failures & (failures - 1) == 0:
@@ -74,15 +75,29 @@ class PollWatcher:
                 if failures:
                     yield Noticed("poll_recovered", "the endpoint answers again", {"count": failures})
                 failures, asked, etag = 0, None, fetched.etag
-                if fetched.changed:
-                    items, left_out = read_items(fetched.document, self._form)
+                if found is not None:
+                    items, left_out = found
                     for told in turned(known, items, self.name):
                         yield told
                     if left_out:
-                        message = f"{left_out} items beyond the first {len(items)} are not followed"
+                        message = f"{left_out} items beyond the first {MOST_ITEMS} are not followed"
                         yield Noticed("items_left_out", message, {"left_out": left_out})
                     known = {item.id: item.state for item in items}
             await self._sleep(wait_after(self._interval, failures, asked))
+
+    def _items(self, fetched: Fetched) -> tuple[list[Item], int] | None:
+        """The items of a document; None when it has not changed.
+
+        Raises:
+            FetchError: there are none where they should stand, as when a service says that it is down.
+        """
+        if not fetched.changed:
+            return None
+        found = read_items(fetched.document, self._form)
+        if found is None:
+            place = "/" + "/".join(self._form.items)
+            raise FetchError(f"there are no items with an id at {place}; check --items and --id")
+        return found
 
     def _fetch(self, etag: str | None) -> Fetched:
         return fetch(self._url, self._headers, etag, deadline=self._deadline)

@@ -65,7 +65,7 @@ def is_plain_turn(payload: Mapping[str, object]) -> bool:
     """Whether there is nothing in the payload that could hold evidence."""
     if _WITHOUT_EVIDENCE.issuperset(payload):
         return True
-    return all([payload[key] is None for key in payload.keys() - _WITHOUT_EVIDENCE])
+    return all(payload[key] is None for key in payload.keys() - _WITHOUT_EVIDENCE)
 
 
 def is_uneventful(payload: Mapping[str, object]) -> bool:

@@ -1,0 +1,1 @@
+"""`tidings hook`, and what it runs. Nothing is imported here: agents wait for `call` to start."""

@@ -1,0 +1,24 @@
+"""Whether a host's own file of a session holds what was offered: the one proof of it. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tidings.hosts.voice import Note, section
+from tidings.hub.hosting.hosted import Hosted, Standing
+
+NEEDLE = 160
+"""How many characters of a reminder's words are looked for."""
+
+
+def found(session: Hosted, text: bytes) -> list[str]:
+    """The ids of reminders that were rendered as far as is known, and whose words stand in `text`."""
+    waiting = [one for one in session.standing.values() if one.shown == "rendered"]
+    return [one.reminder.id for one in waiting if needle(one) in text]
+
+
+def needle(one: Standing) -> bytes:
+    """A reminder's first words, as a line of JSON has them."""
+    step = None if one.reminder.ttl_turns is None else one.first
+    words = section(Note(reminder=one.reminder, step=step)).strip()[:NEEDLE]
+    return msgspec.json.encode(words)[1:-1]

@@ -1,0 +1,1 @@
+"""The panel: one page of plain modules that shows what reaches the user's agents, and why."""
