@@ -69,7 +69,7 @@ class Happenings:
 
     def _listen(self) -> None:
         """Work out who hears what; anew when a hook or provider is registered."""
-        self._known = self._registry.hooks, self._registry.providers
+        self._hooks, self._providers = self._registry.hooks, self._registry.providers
         self._lineup = Lineup(self._options, self._registry)
         hooked = frozenset([name for hook in self._registry.hooks for name in hook.events])
         self._heard = hooked | self._lineup.events
@@ -77,8 +77,8 @@ class Happenings:
 
     def hears(self, event: str) -> bool:
         """Whether a hook or provider hears `event`; one that nobody hears costs no more than this."""
-        hooks, providers = self._known
-        if hooks is not self._registry.hooks or providers is not self._registry.providers:
+        registry = self._registry
+        if registry.hooks is not self._hooks or registry.providers is not self._providers:
             self._listen()
         return event in self._heard
 
@@ -163,8 +163,9 @@ class Happenings:
                 refused.append(_refused(call, run.veto))
         return tuple(allowed), tuple(refused)
 
-    async def after_tool(self, receipt: Receipt, payload: Payload) -> Receipt:
+    async def after_tool(self, receipt: Receipt) -> Receipt:
         """Tell `post_tool_use` of a closed call; hooks may change the result and add reminders."""
+        payload = receipt.told
         if not self.hears("post_tool_use") or self._is_passed_over("post_tool_use", payload):
             return receipt
         async with self._turn:

@@ -31,7 +31,7 @@ from tidings.agent.signal import Signal
 from tidings.agent.steps import after_tools, before_tools
 from tidings.agent.suspending import falls_asleep
 from tidings.agent.tools.dispatch import Dispatcher
-from tidings.agent.tools.receipt import Receipt, event_payload, not_run
+from tidings.agent.tools.receipt import Receipt, not_run
 from tidings.agent.tools.tool import ToolContext
 from tidings.agent.wire_messages import WireMessages
 from tidings.core.fire import fire
@@ -265,8 +265,8 @@ class Run:
             fired = fire(session.transcript, request.shot, turn)
             message = conversation.assistant(answer, self.model.route.wire)
             passed = post_turn(fired.transcript.append(message), turn)
-            session.note(fired.told, (*fired.changes, said(message)))
-            session.note(passed.records, passed.changes)
+            session.note(fired.told, (*fired.changes, said(message), *passed.changes))
+            session.note(passed.records)
             session.keep(passed.transcript)
             if request.issued != session.stored.issued:
                 session.stored = replace(session.stored, issued=request.issued)
@@ -311,7 +311,7 @@ class Run:
         if refused:
             by_id = {receipt.call.id: receipt for receipt in (*receipts, *refused)}
             receipts = tuple([by_id[call.id] for call in calls])
-        return tuple([await self.happenings.after_tool(each, event_payload(each)) for each in receipts])
+        return tuple([await self.happenings.after_tool(each) for each in receipts])
 
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
@@ -336,7 +336,7 @@ class Run:
                 result = conversation.tool_result(receipt.call, receipt.outcome)
                 transcript = append_message(transcript, result)
             self.session.keep(transcript)
-            self.session.note()
+            self.session.settle()
         self.receipts += receipts
 
     def close_open_calls(self) -> None:

@@ -110,6 +110,13 @@ class Session:
             self._later[0].extend(records)
             self._later[1].extend(changes)
 
+    def settle(self) -> None:
+        """Write the changes that could wait; records may wait on. Call inside a step."""
+        told, done = self._later
+        if done:
+            self._later = (told, [])
+            write(self.transcript, (), done)
+
     def checkpoint(self) -> None:
         """Write the whole session into its log: what lies before may be purged from there."""
         with self.step():

@@ -199,8 +199,9 @@ class Transcript:
 
     def append(self, message: Message) -> Transcript:
         """This transcript with one more durable message."""
-        (checked,) = _checked_objects("messages", (message,))
-        messages = self._state.messages.append(checked)
+        if type(message) is not dict:
+            (message,) = _checked_objects("messages", (message,))
+        messages = self._state.messages.append(message)
         return Transcript.of(msgspec.structs.replace(self._state, messages=messages))
 
     def to_dict(self) -> Payload:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -32,6 +33,8 @@ _encoder = msgspec.json.Encoder()
 _encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
 Draft = tuple[str, str, Mapping[str, object]]
+Line = tuple[str, Mapping[str, object]]
+"""A draft without its topic."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -61,13 +64,16 @@ _FIELDS: tuple[Callable[[Entry], Any], ...] = tuple(map(attrgetter, Entry.__stru
 
 
 class Series(msgspec.Struct, frozen=True, gc=False):
-    """Drafts of one topic and kind whose payloads differ in one field; `rest` is the same in all."""
+    """Records of one kind whose payloads differ in one field; `rest` is the same in all."""
 
-    topic: str
     kind: str
     field: str
     values: tuple[str, ...]
     rest: Mapping[str, object]
+
+
+Written = Sequence[tuple[str, list[Line | Series]]]
+"""What is written together, in order: topics, each with lines; a series stands for its records."""
 
 
 def payloads_of(entries: Sequence[Entry]) -> list[dict[str, object]]:
@@ -123,13 +129,23 @@ def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
     return list(map(Entry, made.topics, made.kinds, made.payloads, made.times))
 
 
+@lru_cache(maxsize=4096)
+def check_topic(topic: str) -> None:
+    """Refuse what cannot be written to; remembered, because the same few come all the time.
+
+    Raises:
+        LogUsageError: it is no name, or a topic that only the log itself writes.
+    """
+    _check_names(topic, "kind")
+
+
 def check_series(series: Series) -> str:
     """Encode what is the same in all of a series.
 
     Raises:
         LogUsageError: a bad part of it, or the field that should differ is the same in all.
     """
-    _check_names(series.topic, series.kind)
+    check_name("kind", series.kind)
     if not series.rest or series.field in series.rest:
         raise LogUsageError(
             f"a series by {series.field!r} needs other fields besides; got {series.rest!r:.80}"
@@ -193,13 +209,25 @@ def encode(payload: Mapping[str, object]) -> str:
     return encoded.decode()
 
 
+def encode_plain(payloads: Sequence[Mapping[str, object]], most: int) -> str | None:
+    """All payloads, a line each, by one call; None when they are too long or need a closer look."""
+    if {*map(type, payloads)} != _PLAIN:
+        return None
+    try:
+        encoded = _encode_lines(payloads)
+    except ENCODING_ERRORS:
+        return None
+    lines = encoded.decode()
+    return None if len(lines) > most or _brackets(lines) > MAX_DEPTH else lines[:-1]
+
+
 def _encoded_at_once(
     drafts: Sequence[Draft],
 ) -> tuple[Sequence[str], Sequence[str], Sequence[str]] | None:
     """Topics, kinds and payloads, encoded by one call; None when a draft needs a closer look."""
     try:
         topics, kinds, payloads = zip(*drafts, strict=True)
-        named = CHECKPOINTS not in topics and _are_names({*topics, *kinds})
+        named = CHECKPOINTS not in topics and are_names({*topics, *kinds})
         if not named or {*map(type, payloads)} != _PLAIN:
             return None
         encoded = _encode_lines(payloads)
@@ -234,12 +262,12 @@ def _check_names(topic: object, kind: object) -> None:
     except TypeError:
         named = False
     if not named:
-        _are_names({check_name("topic", topic), check_name("kind", kind)})
+        are_names({check_name("topic", topic), check_name("kind", kind)})
         if topic == CHECKPOINTS:
             raise LogUsageError(f"topic is {topic!r}; only purging writes there: choose another")
 
 
-def _are_names(values: set[str]) -> bool:
+def are_names(values: set[str]) -> bool:
     """Whether all can be topics or kinds; remembered, because the same few come all the time."""
     if not values <= _known_names:
         if len(_known_names) > _REMEMBERED:

@@ -9,14 +9,26 @@ same. Pure; `writer` gives packets their place, `reading` and `verify` unpack ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress, groupby
 from typing import TypeAlias
 
 import msgspec
 
-from tidings.log.entry import ENCODING_ERRORS, Columns, Draft, Series, check_series, columns_of
+from tidings.log.entry import (
+    ENCODING_ERRORS,
+    Columns,
+    Draft,
+    Line,
+    Series,
+    Written,
+    are_names,
+    check_series,
+    check_topic,
+    columns_of,
+    encode_plain,
+)
 
 MOST_RECORDS = 256
 MOST_CHARACTERS = 16 * 1024
@@ -32,15 +44,8 @@ WHOLE = """CASE WHEN substr(payload, 1, 1) = ',' THEN
 _encode = msgspec.json.Encoder().encode
 
 
-class Packet(msgspec.Struct, frozen=True, gc=False):
-    """A row on its way in: everything but its place."""
-
-    count: int
-    at_ms: int
-    kinds: str
-    payloads: str
-
-
+Packet: TypeAlias = tuple[int, int, str, str]
+"""A row on its way in, without its place: how many records, when, their kinds and their payloads."""
 Packets: TypeAlias = dict[str, list[Packet]]
 """What is written together, by topic and in order."""
 
@@ -58,29 +63,52 @@ def packets(batch: Columns) -> Packets:
     return made
 
 
-def packets_of(drafts: Sequence[Draft | Series], now: int) -> Packets:
-    """What drafts and series are written as.
+def packets_of(written: Written, now: int) -> Packets:
+    """What lines and series are written as.
 
     Raises:
-        LogUsageError: a bad draft, by its place, or a bad series.
+        LogUsageError: a bad topic, or a bad line or series.
     """
-    lines = iter(columns_of([draft for draft in drafts if not isinstance(draft, Series)], now).payloads)
-    made: Packets = {}
-    runs: dict[str, tuple[list[str], list[str]]] = {}
-    for draft in drafts:
-        if isinstance(draft, Series):
-            rows = made.setdefault(draft.topic, [])
-            if draft.topic in runs:
-                rows += _rows(*runs.pop(draft.topic), now)
-            rows += _series(draft, now)
-        elif (run := runs.get(draft[0])) is None:
-            runs[draft[0]] = [draft[1]], [next(lines)]
-        else:
-            run[0].append(draft[1])
-            run[1].append(next(lines))
-    for topic, run in runs.items():
-        made[topic] = made.get(topic, []) + _rows(*run, now)
-    return made
+    by_topic: dict[str, list[Line | Series]] = {}
+    for topic, lines in written:
+        known = by_topic.get(topic)
+        by_topic[topic] = lines if known is None else known + lines
+    return {topic: _gathered(topic, lines, now) for topic, lines in by_topic.items()}
+
+
+def _gathered(topic: str, lines: Iterable[Line | Series], now: int) -> list[Packet]:
+    check_topic(topic)
+    made: list[Packet] = []
+    kinds: list[str] = []
+    payloads: list[Mapping[str, object]] = []
+    for line in lines:
+        if isinstance(line, tuple):
+            kinds.append(line[0])
+            payloads.append(line[1])
+            continue
+        if kinds:
+            made += _lines(topic, kinds, payloads, now)
+            kinds, payloads = [], []
+        made += _series(topic, line, now)
+    return made + _lines(topic, kinds, payloads, now) if kinds else made
+
+
+def _lines(
+    topic: str, kinds: Sequence[str], payloads: Sequence[Mapping[str, object]], now: int
+) -> list[Packet]:
+    """A row of lines that are short and plain, as most are; others are looked at one by one."""
+    text = encode_plain(payloads, MOST_CHARACTERS)
+    said = _said(tuple(kinds)) if text is not None and len(kinds) <= MOST_RECORDS else None
+    if text is None or said is None:
+        drafts = [(topic, kind, payload) for kind, payload in zip(kinds, payloads, strict=True)]
+        return packets(columns_of(drafts, now))[topic]
+    return [(len(kinds), now, said, text)]
+
+
+@lru_cache(maxsize=1024)
+def _said(kinds: tuple[str, ...]) -> str | None:
+    """The kinds as they are written, None when one is no name; remembered, because the same come often."""
+    return _written(kinds) if are_names({*kinds}) else None
 
 
 def count(kinds: str) -> int:
@@ -125,12 +153,12 @@ def _by_time(kinds: Sequence[str], payloads: Sequence[str], times: Sequence[int]
 
 def _rows(kinds: Sequence[str], payloads: Sequence[str], at_ms: int) -> list[Packet]:
     if len(kinds) == 1:
-        return [Packet(1, at_ms, kinds[0], payloads[0])]
+        return [(1, at_ms, kinds[0], payloads[0])]
     lines = "\n".join(payloads)
     if len(lines) <= MOST_CHARACTERS and len(kinds) <= MOST_RECORDS:
-        return [Packet(len(kinds), at_ms, _written(kinds), lines)]
+        return [(len(kinds), at_ms, _written(kinds), lines)]
     return [
-        Packet(end - at, at_ms, _written(kinds[at:end]), "\n".join(payloads[at:end]))
+        (end - at, at_ms, _written(kinds[at:end]), "\n".join(payloads[at:end]))
         for at, end in _parts(payloads)
     ]
 
@@ -153,15 +181,15 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield start, len(lines)
 
 
-def _series(series: Series, now: int) -> list[Packet]:
+def _series(topic: str, series: Series, now: int) -> list[Packet]:
     """The rows of a series: what is the same in all of it is written once."""
     ending = f",{check_series(series)[1:]}"
     try:
         rows = _beginnings(series.field, series.values)
     except ENCODING_ERRORS:
-        return packets(columns_of(drafts_of((series,)), now))[series.topic]
+        return packets(columns_of(drafts_of([(topic, [series])]), now))[topic]
     return [
-        Packet(number, now, series.kind + " " * (number - 1), f"{ending}\n{beginnings}")
+        (number, now, series.kind + " " * (number - 1), f"{ending}\n{beginnings}")
         for number, beginnings in rows
     ]
 
@@ -177,12 +205,13 @@ def _beginnings(field: str, values: tuple[str, ...]) -> list[tuple[int, str]]:
     return [(end - at, "\n".join(lines[at:end])) for at, end in _parts(lines)]
 
 
-def drafts_of(given: Iterable[Draft | Series]) -> list[Draft]:
-    """The drafts that `given` stands for, for logs that take nothing else."""
+def drafts_of(written: Written) -> list[Draft]:
+    """The drafts that `written` stands for, for logs that take nothing else."""
     found: list[Draft] = []
-    for each in given:
-        if isinstance(each, Series):
-            found += [(each.topic, each.kind, {each.field: value, **each.rest}) for value in each.values]
-        else:
-            found.append(each)
+    for topic, lines in written:
+        for line in lines:
+            if isinstance(line, Series):
+                found += [(topic, line.kind, {line.field: value, **line.rest}) for value in line.values]
+            else:
+                found.append((topic, *line))
     return found

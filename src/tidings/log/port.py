@@ -7,11 +7,11 @@ implementation to these words; `memory` and `sqlite` are ours.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from tidings.log.entry import Draft, Series
+from tidings.log.entry import Draft, Written
 from tidings.log.record import Checkpoint, LogRecord, Verified
 
 DEFAULT_MAX_LAG = 10_000
@@ -142,8 +142,8 @@ class EventLog(Protocol):
 class SeriesLog(Protocol):
     """What a log may offer besides: a short way for records that are much the same."""
 
-    def append_series(self, drafts: Sequence[Draft | Series]) -> None:
-        """Write drafts and series in one commit, as `append_batch` would write what they stand for.
+    def append_series(self, written: Written) -> None:
+        """Write lines and series in one commit, as `append_batch` would write what they stand for.
 
         Raises:
             LogUsageError: a bad topic, kind or payload.

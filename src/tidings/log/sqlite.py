@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from itertools import count
@@ -28,7 +28,7 @@ from tidings.log.disk import DiskThread, WalFile, sync_file
 from tidings.log.entry import (
     Columns,
     Draft,
-    Series,
+    Written,
     alone,
     check_cursor,
     check_name,
@@ -108,10 +108,10 @@ class SqliteLog:
         """Write drafts in one commit; see `EventLog.append_batch`."""
         return tuple(self._commit(columns_of(drafts, self._clock())))
 
-    def append_series(self, drafts: Sequence[Draft | Series]) -> None:
-        """Write drafts and series in one commit; see `SeriesLog.append_series`."""
-        if made := packets_of(drafts, self._clock()):
-            self._write(made)
+    def append_series(self, written: Written) -> None:
+        """Write lines and series in one commit; see `SeriesLog.append_series`."""
+        if written:
+            self._write(packets_of(written, self._clock()))
 
     async def append_durable(self, topic: str, kind: str, payload: Mapping[str, object]) -> LogRecord:
         """Write one record by group commit, from any loop; see `EventLog.append_durable`."""

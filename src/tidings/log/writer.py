@@ -62,9 +62,9 @@ def stack(packets: Packets, heads: Mapping[str, Head]) -> Stack:
     for topic, head in heads.items():
         laid: list[Row] = []
         cursor, first = head.cursor, head.topic_id * SPAN
-        for packet in packets[topic]:
-            cursor += packet.count
-            laid.append((first + cursor, packet.at_ms, packet.kinds, packet.payloads, None))
+        for count, at_ms, kinds, payloads in packets[topic]:
+            cursor += count
+            laid.append((first + cursor, at_ms, kinds, payloads, None))
         link = seal(head.link, topic, laid)
         after[topic] = Head(head.topic_id, cursor, link)
         moves.append((cursor, link, head.topic_id, head.cursor, head.link))
@@ -99,9 +99,6 @@ class Writer:
                 if isinstance(error, sqlite3.Error):
                     raise log_error(error, self._path) from error
                 raise
-            self.written_bytes += _COMMIT_BYTES
-            for written in packets.values():
-                self.written_bytes += sum([len(packet.payloads) for packet in written])
         return before
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -142,6 +139,7 @@ class Writer:
         self.connection.executemany(_INSERT, stacked.rows)
         execute("COMMIT")
         self._remember(stacked.heads)
+        self.written_bytes += _COMMIT_BYTES + sum([len(row[3]) for row in stacked.rows])
         return heads
 
     def _attempt_afresh(self, packets: Packets) -> dict[str, Head]:

@@ -9,9 +9,9 @@ bounded, in the journal and go in with the next write; the error is reported onc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from threading import Lock, RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcript_topic
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
-from tidings.log.entry import Draft, Series
+from tidings.log.entry import Draft, Line, Series, Written
 from tidings.log.pack import drafts_of
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 WAITING = 10_000
 """How many records wait for a log that cannot be written; beyond it the oldest are lost."""
 
-Entry: TypeAlias = Draft
-Written: TypeAlias = list[Entry | Series]
-"""What is written together; a series stands for its entries."""
+Gathered: TypeAlias = list[tuple[str, list[Line | Series]]]
+"""What a step has written so far, in order."""
 
 
 class Journal:
@@ -41,38 +40,37 @@ class Journal:
         self.log = log
         self.error: LogError | None = None
         self.lost = 0
-        self.waiting: deque[Entry] = deque()
+        self.waiting: deque[Draft] = deque()
         self._bound = waiting
         self._lock = Lock()
+        self._append: Callable[[Written], object] = getattr(log, "append_series", self._append_batch)
 
-    def write(self, entries: Written) -> None:
-        """Write `entries` after those that wait; if the log refuses, they wait too. Any thread may."""
+    def write(self, written: Written) -> None:
+        """Write what is new after what waits; if the log refuses, it waits too. Any thread may."""
         with self._lock:
-            late = [*self._gap(), *self.waiting] if self.waiting or self.lost else []
             try:
-                self._append([*late, *entries] if late else entries)
+                if self.waiting or self.lost:
+                    self.log.append_batch([*self._gap(), *self.waiting, *drafts_of(written)])
+                else:
+                    self._append(written)
             except LogError as error:
-                self._wait(entries, error)
+                self._wait(written, error)
             else:
                 self._recovered()
 
-    def _append(self, entries: Written) -> None:
-        short = getattr(self.log, "append_series", None)
-        if short is None:
-            self.log.append_batch(drafts_of(entries))
-        else:
-            short(entries)
+    def _append_batch(self, written: Written) -> object:
+        return self.log.append_batch(drafts_of(written))
 
-    def _gap(self) -> list[Entry]:
+    def _gap(self) -> list[Draft]:
         if not self.lost:
             return []
         return [(LIFECYCLE_TOPIC, "log.gap", {"lost": self.lost, "reason": str(self.error)})]
 
-    def _wait(self, entries: Written, error: LogError) -> None:
+    def _wait(self, written: Written, error: LogError) -> None:
         if self.error is None:
             _report("error", f"the event log cannot be written, records wait: {error}")
         self.error = error
-        self.waiting.extend(drafts_of(entries))
+        self.waiting.extend(drafts_of(written))
         while len(self.waiting) > self._bound:
             self.waiting.popleft()
             self.lost += 1
@@ -91,8 +89,9 @@ def _report(level: str, message: str) -> None:
 
 
 _journal: ContextVar[Journal | None] = ContextVar("tidings_journal", default=None)
-_scope: ContextVar[dict[str, str | None] | None] = ContextVar("tidings_scope", default=None)
-_gathered: ContextVar[Written | None] = ContextVar("tidings_gathered", default=None)
+_scope: ContextVar[Mapping[str, str | None] | None] = ContextVar("tidings_scope", default=None)
+_NOWHERE: Mapping[str, str | None] = {}
+_gathered: ContextVar[Gathered | None] = ContextVar("tidings_gathered", default=None)
 
 
 @contextmanager
@@ -156,17 +155,14 @@ class Step:
     ) -> None:
         try:
             if self._gathering is not None:
-                self._commit(self._gathering)
+                written, journal = _gathered.get(), _journal.get()
+                _gathered.reset(self._gathering)
+                if written and journal is not None:
+                    journal.write(written)
         finally:
             if self._installed is not None:
                 _journal.reset(self._installed)
             self._lock.release()
-
-    def _commit(self, gathering: Token[Written | None]) -> None:
-        entries, journal = _gathered.get(), _journal.get()
-        _gathered.reset(gathering)
-        if entries and journal is not None:
-            journal.write(entries)
 
 
 def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Sequence[Change]) -> None:
@@ -174,29 +170,26 @@ def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Seque
     journal = _journal.get()
     if journal is None:
         return
-    here = _scope.get() or {}
-    state = transcript.state
+    gathered = _gathered.get()
+    written: Gathered = [] if gathered is None else gathered
+    here, state = _scope.get() or _NOWHERE, transcript.state
     session_id = state.session_id or here.get("session_id")
-    entries: Written = []
     if told:
         context: Payload = {
             "session_id": session_id,
             "task_id": here.get("task_id"),
             "agent_id": state.agent_id or here.get("agent_id"),
         }
-        entries += [_lived(each, context) for each in told]
+        written.append((LIFECYCLE_TOPIC, [_lived(each, context) for each in told]))
     if changes and session_id is not None:
-        topic = transcript_topic(session_id)
         agent: Payload = {} if state.agent_id is None else {"agent_id": state.agent_id}
-        entries += [(topic, change.kind, change.payload | agent) for change in changes]
-    gathered = _gathered.get()
-    if gathered is not None:
-        gathered += entries
-    elif entries:
-        journal.write(entries)
+        lines: list[Line | Series] = [(change.kind, change.payload | agent) for change in changes]
+        written.append((transcript_topic(session_id), lines))
+    if gathered is None and written:
+        journal.write(written)
 
 
-def _lived(each: Record | Alike, context: Payload) -> Entry | Series:
-    if isinstance(each, Alike):
-        return Series(LIFECYCLE_TOPIC, each.kind, each.field, each.values, each.rest | context)
-    return LIFECYCLE_TOPIC, each.kind, each.payload | context
+def _lived(each: Record | Alike, context: Payload) -> Line | Series:
+    if isinstance(each, Record):
+        return each.kind, each.payload | context
+    return Series(each.kind, each.field, each.values, each.rest | context)

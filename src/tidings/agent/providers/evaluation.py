@@ -9,7 +9,7 @@ as `producer="provider"` and writes the records.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import TypeAlias, cast
 
 import msgspec
@@ -127,14 +127,11 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Glance(msgspec.Struct, frozen=True):
-    """What the providers that hear an event look at first, and the records if none has anything to say."""
+    """Whether the providers that hear an event see at once that they have nothing to say; then `records`
+    is what is written. If it does not suffice, `evaluate` says what they gave."""
 
-    looks: tuple[Look, ...]
+    suffices: Look
     records: tuple[Record, ...]
-
-    def suffices(self, payload: Mapping[str, object]) -> bool:
-        """Whether nobody has to be asked; else `evaluate` says what they gave."""
-        return all(is_nothing(payload) for is_nothing in self.looks)
 
 
 def glances(lineup: Lineup) -> dict[str, Glance]:
@@ -145,8 +142,13 @@ def glances(lineup: Lineup) -> dict[str, Glance]:
         if all(listener.custom is None and listener.provider_id in NOTHING for listener in hearing):
             ids = [listener.provider_id for listener in hearing]
             told = [Evaluated(provider_id=name, event=event).record() for name in ids]
-            found[event] = Glance(tuple([NOTHING[name] for name in ids]), tuple(told))
+            found[event] = Glance(reduce(_both, [NOTHING[name] for name in ids]), tuple(told))
     return found
+
+
+def _both(one: Look, other: Look) -> Look:
+    """Whether neither has anything to say."""
+    return lambda payload: one(payload) and other(payload)
 
 
 async def evaluate(

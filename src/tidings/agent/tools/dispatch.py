@@ -22,7 +22,7 @@ from tidings.agent.port import ToolCall, ToolSpec
 from tidings.agent.tools.approval import Gate, Watch
 from tidings.agent.tools.attempt import Attempt, Desk
 from tidings.agent.tools.function import Function, as_tool
-from tidings.agent.tools.receipt import Receipt, event_payload
+from tidings.agent.tools.receipt import Receipt
 from tidings.agent.tools.tool import MAX_OUTPUT, Emit, Tool, ToolContext
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
@@ -119,7 +119,7 @@ class _Batch:
 
     def _close(self, place: int, receipt: Receipt) -> None:
         self._closed[place] = receipt
-        self._context.emit("tool_call_closed", event_payload(receipt))
+        self._context.emit("tool_call_closed", receipt.told)
 
 
 def _emitter(hear: Emit) -> Emit:

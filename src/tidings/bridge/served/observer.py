@@ -17,9 +17,10 @@ from tidings.agent.session import Session
 from tidings.bridge.updates import update_of
 from tidings.core.records import LIFECYCLE_TOPIC
 from tidings.core.reminder import Payload, Reminder, read_payload
+from tidings.log.entry import Draft, Written
 from tidings.log.pack import drafts_of
 from tidings.log.port import EventLog
-from tidings.shell.journal import Entry, Journal, Written
+from tidings.shell.journal import Journal
 
 REMEMBERED = 20_000
 """How many waiting and pending reminders are remembered; beyond it the oldest is told without its body."""
@@ -29,7 +30,7 @@ _LEFT = {"expired": ("reminder_id",), "dropped": ("reminder_id",), "revoked": ("
 
 _logger = logging.getLogger(__name__)
 
-Hear: TypeAlias = Callable[[list[Entry]], None]
+Hear: TypeAlias = Callable[[list[Draft]], None]
 
 
 class Watcher(Protocol):
@@ -51,10 +52,10 @@ class Overheard(Journal):
         super().__init__(log)
         self._hear = hear
 
-    def write(self, entries: Written) -> None:
-        """Write `entries`, then let them be heard."""
-        super().write(entries)
-        self._hear(drafts_of(entries))
+    def write(self, written: Written) -> None:
+        """Write, then let it be heard."""
+        super().write(written)
+        self._hear(drafts_of(written))
 
 
 class Observer:
@@ -74,7 +75,7 @@ class Observer:
                 self._learn(reminder)
         session.journal = Overheard(log, self.hear)
 
-    def hear(self, entries: list[Entry]) -> None:
+    def hear(self, entries: list[Draft]) -> None:
         """Take in what was written, from any thread."""
         if threading.get_ident() == self._home:
             self._tell(entries)
@@ -84,7 +85,7 @@ class Observer:
         except RuntimeError:
             _logger.info("%d records came after the event loop had closed", len(entries))
 
-    def _tell(self, entries: list[Entry]) -> None:
+    def _tell(self, entries: list[Draft]) -> None:
         for entry in entries:
             try:
                 self._take(*entry)
