@@ -27,7 +27,10 @@ HOST_PARTS: dict[str, str] = {
     "hosts/delivery": "News reach the model",
     "hosts/steering": "News change what the agent does",
     "hosts/waking": "News wake an idle agent",
+    "hosts/monitor": "News wake an agent in a terminal",
     "hosts/lasting": "What outlives a step",
+    "hosts/files": "Files that the agent wrote itself",
+    "hosts/surfaces": "Other ways in",
     "hosts/trust": "Words of others",
     "hosts/tutorial": "The tutorial",
 }

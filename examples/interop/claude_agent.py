@@ -13,7 +13,7 @@ from tidings.hub import agent_sdk
 
 
 async def main(task):
-    options = ClaudeAgentOptions(allowed_tools=["Read", "Edit", "Bash"])
+    options = ClaudeAgentOptions(allowed_tools=["Read", "Edit", "Write", "Bash"])
     async with ClaudeSDKClient(agent_sdk.connect(options)) as client:
         await client.query(task)
         async for message in client.receive_response():

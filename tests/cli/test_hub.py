@@ -93,7 +93,7 @@ def test_reminders_are_addressed_listed_revoked_and_cleared(shell: Shell) -> Non
     ]  # fmt: skip
     assert "two\\x1b[31m" in shown
     assert "\x1b" not in shown
-    assert shell.run("revoke", str(named["reminderId"])).stdout == f"revoked {named['reminderId']}\n"
+    assert shell.run("revoke", str(named["reminderId"])).stdout == f"taken back: {named['reminderId']}\n"
     assert shell.run("clear", "--tag", "t").stdout == "1 taken back\n"
     assert shell.json("clear", "--dedupe-key", "k") == {"removedCount": 1}
     assert shell.json("pending")["pendingCount"] == 1
@@ -131,8 +131,10 @@ def test_refusals_of_the_hub_keep_their_words_and_give_exit_code_2(shell: Shell)
     shell.json("up", "--detach", "--port", "0")
     unknown = shell.run("revoke", "x")
     assert (unknown.returncode, unknown.stderr) == (
-        2, "tidings: reminder 'x' cannot be revoked: unknown_reminder_id\n",
-    )  # fmt: skip
+        2,
+        "tidings: reminder 'x' cannot be revoked: unknown_reminder_id; `tidings pending` lists what is on "
+        "its way; --session names a session that has one of its own\n",
+    )
     assert "HARN-RMD-001" in shell.run("clear").stderr
     wrong = shell.run("remind", "x", "--all", "--mode", "never")
     assert (wrong.returncode, "HARN-RMD-002" in wrong.stderr) == (2, True)

@@ -149,6 +149,50 @@ def test_an_agent_that_takes_reminders_itself_gets_them_handed_over(tmp_path: Pa
     play(scene)
 
 
+async def taken_back(place: Place, method: str, **params: object) -> object:
+    """What became of it in the one session that was asked, and how many went."""
+    try:
+        answer = await ask(place.socket, method, {"waitSeconds": 20, **params})
+    except RpcError as error:
+        return (error.data or {})["reason"]
+    (row,) = answer["sessions"]  # type: ignore[misc]
+    return row["outcome"], row["removedCount"]
+
+
+def test_the_interposer_takes_back_what_its_agent_has_not_seen(tmp_path: Path, place: Place) -> None:
+    async def scene() -> None:
+        async with running_in(place), proxy(fake(), "--quiet", runtime=tmp_path) as editor:
+            name = await editor.open()
+            await session_at(place)
+            for body in ("red", "green", "blue"):
+                await remind(place, body, name)
+            await until_acknowledged(place, 3)
+            assert await taken_back(place, "hub/revoke", reminderId="red") == ("revoked", 1)
+            assert await taken_back(place, "hub/clear", id="green") == ("cleared", 1)
+            assert texts(await editor.prompt(name))[1:] == [wrapped("From the hub:\nblue")]
+            assert await taken_back(place, "hub/revoke", reminderId="blue") == "already_delivered"
+            assert await taken_back(place, "hub/clear", id="blue") == ("cleared", 1)
+            assert await editor.end() == (0, "")
+
+    play(scene)
+
+
+def test_an_agent_that_takes_reminders_itself_is_asked_for_them_back(tmp_path: Path, place: Place) -> None:
+    async def scene() -> None:
+        async with running_in(place), proxy(fake("native"), "--quiet", runtime=tmp_path) as editor:
+            name = await editor.open()
+            await session_at(place)
+            for body in ("red", "green"):
+                await remind(place, body, name)
+            await until_acknowledged(place, 2)
+            assert await taken_back(place, "hub/revoke", reminderId="red") == ("revoked", 1)
+            assert await taken_back(place, "hub/revoke", reminderId="green") == "already_delivered"
+            assert await taken_back(place, "hub/clear", tag="t", sessionId=name) == ("cleared", 2)
+            assert await editor.end() == (0, "")
+
+    play(scene)
+
+
 def test_what_others_wrote_is_quoted_for_an_agent_that_takes_us_for_a_host() -> None:
     row = LeasedRow(
         reminder_id="r1",

@@ -4,10 +4,15 @@ import { pathToFileURL } from "node:url"
 
 const { TidingsPlugin } = await import(pathToFileURL(process.argv[2]).href)
 const prompts = []
+const asked = []
 const client = {
   session: {
     get: async ({ path }) => {
+      asked.push(path.id)
       if (path.id === "unknown") return { error: "not now" }
+      if (path.id === "broken") throw new Error("no such session")
+      if (path.id === "silent") return new Promise(() => {})
+      if (path.id === "child-late" && asked.length < 3) return { error: "not yet" }
       return { data: { id: path.id, parentID: path.id.startsWith("child") ? "s1" : undefined } }
     },
     promptAsync: async (sent) => void prompts.push(sent),

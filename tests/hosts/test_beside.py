@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.hosts.desks import news
@@ -12,6 +15,7 @@ from tests.hosts.events import payload
 from tests.hosts.test_command import WHOLE, hub_in, remind, run_hook, surroundings
 from tests.hub.desks import DEADLINE
 from tidings.cli.hook.mcp import SCHEMA, answered, event_of
+from tidings.cli.hook.wake import PROCESS, SESSION
 from tidings.core.reminder import Payload
 from tidings.hub.place import place_of
 
@@ -63,6 +67,73 @@ def test_the_waiting_process_leaves_when_the_session_goes_on(tmp_path: Path) -> 
             assert (process.returncode, *told) == (0, b"", b"")
 
     asyncio.run(script())
+
+
+@asynccontextmanager
+async def monitor(environ: dict[str, str], folder: Path) -> AsyncIterator[asyncio.StreamReader]:
+    """What the command that Claude Code keeps beside a session prints."""
+    process = await asyncio.create_subprocess_exec(
+        *WHOLE,
+        "claude-code",
+        "--monitor",
+        env={**environ, SESSION: "s1"},
+        cwd=folder,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        yield process.stdout
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def lines_to(words: str, printed: asyncio.StreamReader) -> list[str]:
+    lines: list[str] = []
+    while not lines or words not in lines[-1]:
+        lines.append((await printed.readline()).decode())
+    return lines
+
+
+def test_the_monitor_prints_what_wakes_each_time_and_registers_its_session(tmp_path: Path) -> None:
+    environ = surroundings(tmp_path)
+    to: Payload = {"to": {"session": "claude-code:s1"}, "mode": "interrupt_immediate"}
+
+    async def script() -> None:
+        async with hub_in(environ) as client, monitor(environ, tmp_path) as printed:
+            rows: list[Payload] = []
+            while not rows:
+                listed = await client.ask("GET", "/v1/sessions")
+                assert isinstance(listed.body, dict)
+                rows = listed.body["sessions"]
+            assert [(row["sessionId"], row["workspace"]) for row in rows] == [
+                ("claude-code:s1", str(tmp_path))
+            ]
+            await remind(client, "Production is down.", **to)
+            first = await lines_to("Production is down.", printed)
+            assert first[0] == "Added by tidings, not written by the user. News for this session:\n"
+            await client.ask("POST", "/v1/hosts/claude-code/hook", payload("claude-code", "Stop"))
+            await remind(client, "It is up again.", **to)
+            assert "Production is down.\n" not in await lines_to("It is up again.", printed)
+
+    asyncio.run(script())
+
+
+def test_a_monitor_and_a_waiting_process_end_with_their_host(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait(DEADLINE)
+    environ = {**surroundings(tmp_path), SESSION: "s1", PROCESS: str(gone.pid)}
+    assert run_hook(WHOLE, environ, b"", "claude-code", "--monitor") == (0, b"", b"")
+    given = json.dumps(payload("claude-code", "Stop")).encode()
+    assert run_hook(WHOLE, environ, given, "claude-code", "--wake") == (0, b"", b"")
+
+
+def test_a_monitor_that_nobody_gave_a_session_says_so(tmp_path: Path) -> None:
+    code, out, err = run_hook(WHOLE, surroundings(tmp_path), b"", "claude-code", "--monitor")
+    assert (code, out) == (1, b"")
+    assert err == (
+        b"tidings hook: CLAUDE_CODE_SESSION_ID is not set; claude-code starts its monitors with it\n"
+    )
 
 
 async def talk(environ: dict[str, str], calls: list[Payload]) -> list[Payload]:

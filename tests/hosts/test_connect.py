@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 from tests.hosts.test_settings import messy_files
 from tidings.cli.connecting import manifest
 from tidings.cli.connecting.checks import checks
-from tidings.cli.connecting.places import Scope, target
+from tidings.cli.connecting.places import Scope, monitor_targets, target
 from tidings.cli.connecting.plan import Plan
 from tidings.cli.connecting.wiring import Wish, carry_out, connecting, disconnecting
 from tidings.cli.doctor.finding import Here
@@ -55,9 +56,12 @@ class House:
     def disconnect(self, host: Host, scope: Scope = "user") -> Plan:
         return self._do(disconnecting(self.wish(host, scope), manifest.load(self.place), self.environ))
 
-    def _do(self, plan: Plan) -> Plan:
-        carry_out(plan, self.place, manifest.load(self.place))
-        return plan
+    def _do(self, plans: Sequence[Plan]) -> Plan:
+        carry_out(plans, self.place, manifest.load(self.place))
+        return plans[0]
+
+    def monitor(self) -> list[Path]:
+        return [each.path for each in monitor_targets("user", self.environ)]
 
     def files(self) -> dict[str, bytes]:
         found = (path for path in self.folder.rglob("*") if path.is_file() and "data" not in path.parts)
@@ -147,6 +151,13 @@ def test_our_hooks_are_taken_out_even_when_nobody_remembers_them(house: House) -
     assert json.loads(house.path("codex").read_text()) == {}
 
 
+def test_our_monitor_is_taken_away_even_when_nobody_remembers_it(house: House) -> None:
+    house.connect("claude-code", wake=True)
+    (house.place.home / "connections.json").unlink()
+    house.disconnect("claude-code")
+    assert [path.exists() for path in house.monitor()] == [False, False]
+
+
 def test_a_new_command_takes_the_place_of_the_old_one(house: House) -> None:
     path = house.path("claude-code")
     path.parent.mkdir()
@@ -157,6 +168,57 @@ def test_a_new_command_takes_the_place_of_the_old_one(house: House) -> None:
     assert "asyncRewake" not in path.read_text()
     house.disconnect("claude-code")
     assert path.read_text() == '{"model": "opus"}\n'
+
+
+def test_with_wake_the_user_gets_a_plugin_whose_monitor_stays_beside_each_session(house: House) -> None:
+    before, folders = house.files(), house.folders()
+    house.connect("claude-code", wake=True)
+    about, monitors = house.monitor()
+    assert json.loads(about.read_text())["name"] == "tidings"
+    [monitor] = json.loads(monitors.read_text())
+    assert (monitor["name"], monitor["description"]) == ("tidings", "news from tidings")
+    words = shlex.split(monitor["command"])
+    assert words[1:] == ["hook", "claude-code", "--monitor", "--home", str(house.place.home)]
+    made = house.files()
+    house.connect("claude-code", wake=True)
+    assert house.files() == made
+    house.disconnect("claude-code")
+    assert house.files() == before
+    assert house.folders() - {house.place.home} == folders
+    assert manifest.load(house.place) == manifest.Manifest()
+
+
+def test_who_connects_again_without_wake_loses_the_monitor_and_keeps_the_hooks(house: House) -> None:
+    house.connect("claude-code", wake=True)
+    house.connect("claude-code")
+    assert [path.exists() for path in house.monitor()] == [False, False]
+    assert house.path("claude-code").exists()
+
+
+def test_a_project_has_no_monitor_because_the_host_loads_none_from_there(house: House) -> None:
+    house.connect("claude-code", "project", wake=True)
+    assert set(house.files()) == {"project/.claude/settings.local.json"}
+    house.disconnect("claude-code", "project")
+    assert house.files() == {}
+
+
+def test_disconnecting_a_project_leaves_the_users_monitor(house: House) -> None:
+    house.connect("claude-code", wake=True)
+    house.connect("claude-code", "project", wake=True)
+    house.disconnect("claude-code", "project")
+    assert [path.exists() for path in house.monitor()] == [True, True]
+
+
+def test_a_plugin_of_that_name_that_is_not_ours_is_refused_and_nothing_is_changed(house: House) -> None:
+    about = house.monitor()[0]
+    about.parent.mkdir(parents=True)
+    about.write_text('{"name": "mine"}')
+    before = house.files()
+    with pytest.raises(CallerError, match="is there and not ours; move it away first"):
+        house.connect("claude-code", wake=True)
+    house.connect("claude-code")
+    house.disconnect("claude-code")
+    assert house.files() == before
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -183,6 +245,27 @@ def test_a_link_is_followed_and_the_mode_is_kept(house: House, tmp_path: Path) -
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
     house.disconnect("claude-code")
     assert real.read_text() == "{}"
+
+
+def test_a_link_to_a_file_that_is_not_there_stays_a_link_to_it(house: House, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    path = house.path("claude-code")
+    path.parent.mkdir()
+    path.symlink_to(real)
+    house.connect("claude-code")
+    assert "PostToolBatch" in real.read_text()
+    house.disconnect("claude-code")
+    assert (path.is_symlink(), path.readlink(), real.exists()) == (True, real, False)
+
+
+def test_a_file_that_its_owner_made_read_only_is_refused_and_left(house: House) -> None:
+    path = house.path("claude-code")
+    path.parent.mkdir()
+    path.write_text('{"model": "opus"}\n')
+    path.chmod(0o444)
+    with pytest.raises(CallerError, match="is read-only; allow writing first: chmod u\\+w "):
+        house.connect("claude-code")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ('{"model": "opus"}\n', 0o444)
 
 
 @pytest.mark.parametrize(
@@ -318,6 +401,37 @@ def test_the_doctor_sees_what_is_connected_and_what_no_longer_is(
     assert ("problem", f"claude-code: {claude} no longer has a hook for Stop") in told
     assert ("problem", f"opencode: {house.path('opencode')} is gone") in told
     assert [level for level, _ in told] == ["problem"] * 3
+
+
+def test_the_doctor_looks_after_the_monitor_too(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    house.connect("claude-code", wake=True)
+    about, monitors = house.monitor()
+    assert [level for level, _ in findings(house)] == ["ok", "ok", "ok"]
+    about.unlink()
+    text = monitors.read_text()
+    monitors.write_text(text.replace(shlex.split(json.loads(text)[0]["command"])[0], "/nowhere/tidings"))
+    assert findings(house)[1:] == [
+        ("problem", f"claude-code: {about} is gone"),
+        ("problem", f"claude-code: {monitors} no longer has the program /nowhere/tidings"),
+    ]
+
+
+@pytest.mark.parametrize("host", ["claude-code", "opencode"])
+def test_the_doctor_says_how_to_connect_again_in_the_same_way(
+    house: House, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setenv("HOME", house.environ["HOME"])
+    for scope in ("user", "project"):
+        house.connect(host, scope, wake=True)  # type: ignore[arg-type]
+        house.path(host, scope).unlink()  # type: ignore[arg-type]
+    here = Here(place=house.place, folder=house.folder, running=False)
+    project = house.folder / "project"
+    assert [one.fix for one in checks(here) if one.level == "problem"] == [
+        f"tidings connect {host} --wake",
+        f"cd {project} && tidings connect {host} --project --wake",
+    ]
 
 
 def test_the_doctor_names_agents_that_could_be_connected(

@@ -180,16 +180,47 @@ def test_a_child_session_gets_what_stands_and_drains_nothing(tmp_path: Path) -> 
     asyncio.run(script())
 
 
-def test_a_session_whose_parent_is_not_known_yet_is_given_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("session", ["unknown", "broken", "silent"])
+def test_a_session_whose_parent_cannot_be_known_is_given_nothing(tmp_path: Path, session: str) -> None:
     environ = surroundings(tmp_path)
 
     async def script() -> None:
         async with hub_in(environ) as client, staged(tmp_path, environ) as stage:
             await remind(client, "The review is in.")
-            given, output = prompt("unknown")
+            given, output = prompt(session)
             assert (await stage.play("chat.message", given, output))["output"] == output
             listed = await client.ask("GET", "/v1/sessions")
             assert listed.body == {"sessions": []}
+
+    asyncio.run(script())
+
+
+def test_a_child_that_is_not_known_at_once_is_asked_for_again_and_is_still_a_child(tmp_path: Path) -> None:
+    environ = surroundings(tmp_path)
+
+    async def script() -> None:
+        async with hub_in(environ) as client, staged(tmp_path, environ) as stage:
+            await remind(client, "For the parent alone.", propagate="none")
+            await remind(client, "Deploys are frozen.")
+            given, output = prompt("child-late")
+            assert (await stage.play("chat.message", given, output))["output"] == output
+            listed = await client.ask("GET", "/v1/sessions")
+            assert isinstance(listed.body, dict)
+            assert [row["sessionId"] for row in listed.body["sessions"]] == ["opencode:s1"]
+
+    asyncio.run(script())
+
+
+def test_word_of_a_new_session_that_does_not_say_whose_it_is_proves_nothing(tmp_path: Path) -> None:
+    environ = surroundings(tmp_path)
+
+    async def script() -> None:
+        async with hub_in(environ) as client, staged(tmp_path, environ) as stage:
+            about = {"type": "session.created", "properties": {"sessionID": "child1"}}
+            await stage.play("event", {"event": about})
+            listed = await client.ask("GET", "/v1/sessions")
+            assert isinstance(listed.body, dict)
+            assert [row["sessionId"] for row in listed.body["sessions"]] == ["opencode:s1"]
 
     asyncio.run(script())
 

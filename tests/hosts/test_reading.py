@@ -143,3 +143,23 @@ def test_a_codex_rollout_shows_that_a_request_followed_a_declined_call() -> None
     later = (*batch, ("function_call_output", "b"), ("custom_tool_call", "c"))
     assert codex.moved_on(rollout(*later), ["a", "b"], ["c"])
     assert not codex.moved_on(rollout(*later), ["c"], ["c"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "command", "patches"),
+    [
+        ("Bash", "apply_patch <<'EOF'\n*** Begin Patch\n", True),
+        ("Bash", "cd src && apply_patch <<'EOF'\n*** Begin Patch\n", True),
+        ("Bash", "applypatch <<'EOF'\n*** Begin Patch\n", True),
+        ("Bash", "echo apply_patch <<'EOF'", False),
+        ("Bash", "cat apply_patch.txt", False),
+        ("Bash", ["apply_patch", "x"], False),
+        ("apply_patch", "*** Begin Patch\n", False),
+    ],
+)
+def test_before_a_patch_by_its_shell_codex_has_nothing_more_to_tell(
+    tool: str, command: object, patches: bool
+) -> None:
+    read = codex.read(payload("codex", "PreToolUse", tool_name=tool, tool_input={"command": command}))
+    assert isinstance(read, Happening)
+    assert read.event == (codex.PATCHES if patches else codex.EVENTS["PreToolUse"])

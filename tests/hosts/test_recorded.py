@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.desks import Desk, news
+from tests.hosts.desks import Desk, declined, news
 from tests.hosts.test_drain import play
 from tidings.core.reminder import Payload
 from tidings.hosts.happening import Event, Happening, Host
@@ -93,6 +93,37 @@ def test_the_turns_of_a_recorded_batch_are_the_answered_requests(host: Host) -> 
         await played(desk, read_run(host, "batch"))
         [session] = desk.hub.board.hosted.values()
         assert session.turn == 2
+
+    play(script)
+
+
+def test_in_a_recorded_run_codex_is_told_before_a_patch_after_which_it_tells_no_hook() -> None:
+    async def script() -> None:
+        desk = Desk("codex")
+        told = await played(desk, read_run("codex", "edit"), "The build is red.")
+        assert told == [("PreToolUse", "")]
+        [session] = desk.hub.board.hosted.values()
+        assert session.turn == 3
+        [standing] = session.standing.values()
+        assert (standing.first, standing.shown) == (2, "rendered")
+
+    play(script)
+
+
+def test_an_interrupt_holds_back_every_patch_of_a_batch(tmp_path: Path) -> None:
+    patch = next(event for event in read_run("codex", "edit") if event["hook_event_name"] == "PreToolUse")
+    here = {**patch, "transcript_path": str(tmp_path / "rollout.jsonl")}
+
+    async def script() -> None:
+        desk = Desk("codex")
+        await desk.hub.hosting.hook("codex", {**here, "hook_event_name": "UserPromptSubmit"})
+        to = {"session": f"codex:{patch['session_id']}"}
+        await desk.hub.remind({"body": "Stop.", "to": to, "mode": "interrupt_immediate"})
+        answers = [
+            await desk.hub.hosting.hook("codex", {**here, "tool_use_id": call}) for call in ("a", "b", "c")
+        ]
+        assert [declined(each) for each in answers] == [True, True, True]
+        assert [bool(news(each)) for each in answers] == [True, False, False]
 
     play(script)
 

@@ -18,9 +18,11 @@ OVER = shapes.WakeAnswer(news=False, over=True)
 END: dict[Host, str] = {"claude-code": "Stop", "codex": "Stop", "opencode": "session.idle"}
 
 
-async def waiting_call(desk: Desk, seconds: float = 20.0) -> asyncio.Task[shapes.WakeAnswer]:
-    event = payload(desk.host, END[desk.host])
-    asked = shapes.Wake(host=desk.host, event=event, wait_seconds=seconds)
+async def waiting_call(
+    desk: Desk, seconds: float = 20.0, stays: bool = False
+) -> asyncio.Task[shapes.WakeAnswer]:
+    event = payload(desk.host, WAKE if stays else END[desk.host])
+    asked = shapes.Wake(host=desk.host, event=event, wait_seconds=seconds, stays=stays)
     task = asyncio.create_task(desk.hub.hosting.waking.wake(asked))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -138,5 +140,84 @@ def test_a_session_that_is_being_continued_is_not_at_rest() -> None:
         await desk.remind("Production is down.", mode="interrupt_immediate")
         assert await (await waiting_call(desk, 0.01)) == NOTHING
         assert "Production is down." in await desk.text("PostToolBatch")
+
+    play(script)
+
+
+def test_a_session_that_was_never_prompted_is_woken() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("SessionStart")
+        call = await waiting_call(desk, stays=True)
+        await desk.remind("Production is down.", mode="interrupt_immediate")
+        assert await call == NEWS
+        assert "Production is down." in await desk.text(WAKE)
+
+    play(script)
+
+
+def test_who_stays_waits_while_the_session_works_and_wakes_it_once_it_rests() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("SessionStart")
+        call = await waiting_call(desk, stays=True)
+        await desk.hook("UserPromptSubmit")
+        await desk.hook("Stop")
+        await desk.hook("UserPromptSubmit")
+        await desk.remind("Production is down.", mode="interrupt_immediate")
+        await asyncio.sleep(0)
+        assert not call.done()
+        assert "Production is down." in await desk.text("PostToolBatch")
+        await desk.hook("Stop")
+        await desk.remind("It is up again.", mode="interrupt_immediate")
+        assert await call == NEWS
+
+    play(script)
+
+
+def test_where_somebody_stays_others_need_not_wait() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("Stop")
+        stays = await waiting_call(desk, stays=True)
+        assert await (await waiting_call(desk)) == OVER
+        again = await waiting_call(desk, stays=True)
+        assert await stays == OVER
+        await desk.remind("Production is down.", mode="interrupt_immediate")
+        assert await again == NEWS
+
+    play(script)
+
+
+def test_who_stays_is_sent_home_when_the_session_ends() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("Stop")
+        call = await waiting_call(desk, stays=True)
+        await desk.hook("SessionEnd")
+        assert await call == OVER
+
+    play(script)
+
+
+def test_a_session_that_was_just_woken_works_and_is_not_woken_again() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("Stop")
+        await desk.remind("Production is down.", mode="interrupt_immediate")
+        assert "Production is down." in await desk.text(WAKE)
+        await desk.remind("The cause is known.", mode="interrupt_immediate")
+        assert await (await waiting_call(desk, 0.01, stays=True)) == NOTHING
+        assert await desk.hook(WAKE) == NEUTRAL
+
+    play(script)
+
+
+def test_who_stays_beside_a_session_that_a_new_hub_knows_nothing_of_may_wake_it() -> None:
+    async def script() -> None:
+        desk = Desk()
+        call = await waiting_call(desk, stays=True)
+        await desk.remind("Production is down.", mode="interrupt_immediate")
+        assert await call == NEWS
 
     play(script)

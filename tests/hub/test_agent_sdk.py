@@ -145,6 +145,9 @@ def test_the_hub_is_told_where_a_tool_wrote_so_that_its_own_edit_is_no_news() ->
         {"tool_use_id": "toolu_1", "tool_name": "Edit", "tool_input": {"file_path": "/workspace/a.py"}}
     ]
     assert written("claude-code", told) == ("/workspace/a.py",)
+    single = agent_sdk.outline({**recorded("PostToolUse"), **call})
+    assert (single["tool_input"], single["tool_response"]) == ({"file_path": "/workspace/a.py"}, "")
+    assert written("claude-code", single) == ("/workspace/a.py",)
 
 
 def test_our_callbacks_stand_beside_those_that_are_there(sdk: None) -> None:
@@ -157,8 +160,9 @@ def test_our_callbacks_stand_beside_those_that_are_there(sdk: None) -> None:
     assert connected.hooks["Notification"] == [theirs]
     ours = {name: matchers[-1] for name, matchers in connected.hooks.items() if name != "Notification"}
     assert set(ours) == set(agent_sdk.HEARD)
-    assert {(each.matcher, each.timeout, len(each.hooks)) for each in ours.values()} == {
-        (None, agent_sdk.CALLBACK_SECONDS, 1)
+    assert {(each.timeout, len(each.hooks)) for each in ours.values()} == {(agent_sdk.CALLBACK_SECONDS, 1)}
+    assert {name: each.matcher for name, each in ours.items() if each.matcher is not None} == {
+        "PostToolUse": "Edit|MultiEdit|Write|NotebookEdit"
     }
 
 

@@ -83,7 +83,7 @@ def test_a_lease_that_runs_out_waits_again_and_can_be_acknowledged_late() -> Non
     assert letters.leased(held, "s", 60) == []
     assert letters.overdue(held, 49) == []
     back = after(held, *letters.overdue(held, 50))
-    assert back == start
+    assert back == replace(start, deliveries={"s": Delivery(given=True)})
     (late,) = letters.acknowledged(back, "s")
     assert late.payload == {"reminder_id": "r1", "session_id": "s", "late": True}
     done = after(back, late)
@@ -115,6 +115,32 @@ def test_revoking_takes_back_what_waits_and_says_when_every_host_has_it() -> Non
         letters.revoked(late)
 
 
+def test_withholding_from_one_session_leaves_the_others_alone_and_outlives_a_lease() -> None:
+    start = letter(Address(all=True))
+    both = after(start, *letters.addressed(start, ["a", "b", "c"]))
+    held = after(both, *letters.leased(both, "b", 50))
+    kept = after(held, *letters.withheld(held, ["a", "b", "x"]))
+    assert kept.deliveries == {
+        "a": Delivery("revoked"), "b": Delivery("leased", 50, withheld=True), "c": Delivery(),
+    }  # fmt: skip
+    assert letters.withheld(kept, ["a", "b"]) == []
+    assert (letters.leased(kept, "a", 60), letters.addressed(kept, ["a"])) == ([], [])
+    back = after(kept, *letters.overdue(kept, 50))
+    assert back.deliveries["b"] == Delivery("revoked", given=True)
+    came = after(kept, *letters.acknowledged(kept, "b"))
+    assert (came.deliveries["b"], came.state) == (Delivery("acknowledged"), "waiting")
+
+
+def test_withholding_from_the_one_session_that_is_meant_is_revoking() -> None:
+    start = letter(Address(session="s"))
+    waiting = after(start, *letters.addressed(start, ["s"]))
+    held = after(waiting, *letters.leased(waiting, "s", 50))
+    gone = after(held, *letters.withheld(held, ["s"]))
+    assert (gone.ended, gone.state, gone.finished) == ("revoked", "leased", False)
+    over = after(gone, *letters.overdue(gone, 50))
+    assert (over.state, over.finished) == ("revoked", True)
+
+
 def test_a_session_cannot_acknowledge_what_it_was_never_given() -> None:
     with pytest.raises(Unaddressed, match="was never given to session 'x'"):
         letters.acknowledged(letter(Address(all=True)), "x")
@@ -122,7 +148,7 @@ def test_a_session_cannot_acknowledge_what_it_was_never_given() -> None:
 
 ADDRESSES = st.sampled_from([Address(session="a"), Address(all=True), Address(tag="t")])
 STEP = st.tuples(
-    st.sampled_from(["accept", "address", "lease", "return", "ack", "time", "revoke"]),
+    st.sampled_from(["accept", "address", "lease", "return", "ack", "time", "revoke", "withhold"]),
     st.integers(0, 1),
     st.sampled_from(["a", "b", "c"]),
     ADDRESSES,
@@ -142,6 +168,8 @@ def decided(kind: str, found: Envelope, who: str, now: int) -> list[Record]:
                 return letters.acknowledged(found, who)
             case "time":
                 return letters.overdue(found, now)
+            case "withhold":
+                return letters.withheld(found, [who])
         return letters.revoked(found)
     except (Unaddressed, RevokeError):
         return []
@@ -153,6 +181,7 @@ def test_accepted_is_waiting_and_leased_and_acknowledged_and_expired_and_revoked
 ) -> None:
     board, written = Board(), list[Record]()
     delivered: set[tuple[str, str]] = set()
+    kept_back: set[tuple[str, str]] = set()
     for now, (kind, number, who, to) in enumerate(steps):
         name = f"r{number}"
         found = board.find(name)
@@ -164,6 +193,12 @@ def test_accepted_is_waiting_and_leased_and_acknowledged_and_expired_and_revoked
             pair = (name, str(record.payload.get("session_id")))
             if record.kind == letters.LEASED:
                 assert pair not in delivered, "what was acknowledged is never given again"
+                assert pair not in kept_back, "what is withheld is never given again"
+            kept_back |= {
+                (name, str(each))
+                for each in record.payload.get("session_ids", ())
+                if record.kind == letters.REVOKED
+            }
             if record.kind == letters.ACKNOWLEDGED:
                 assert pair not in delivered, "it is acknowledged once"
                 delivered.add(pair)

@@ -21,6 +21,7 @@ from tidings.hub.board import Board
 from tidings.hub.hosting import hosted
 from tidings.hub.service import Hub
 from tidings.hub.store import TOPIC, Store
+from tidings.hub.withdrawing import Answer
 from tidings.log import EventLog, open_log
 from tidings.log.memory import MemoryLog
 
@@ -39,7 +40,7 @@ def folded(log: EventLog) -> Board:
 
 async def register_one(hub: Hub, number: int) -> object:
     about: Payload = {"tags": ["ci"] if number % 2 else [], "workspace": f"/w/{number % 3}"}
-    return await register(hub, f"s{number}", capabilities={"n": number}, **about)
+    return await register(hub, f"s{number}", capabilities={"withdraw": number < 3}, **about)
 
 
 async def send(hub: Hub, number: int) -> object:
@@ -56,7 +57,18 @@ async def take(hub: Hub, number: int) -> object:
 
 async def revoke(hub: Hub, number: int) -> object:
     names = list(hub.board.open)[number : number + 1]
-    return [await hub.revoke(shapes.Revoke(reminder_id=name)) for name in names]
+    return [await hub.revoke(shapes.Revoke(reminder_id=name, wait_seconds=0)) for name in names]
+
+
+async def clear(hub: Hub, number: int) -> object:
+    return await hub.clear(shapes.Clear(tag="t", session_id=f"s{number}", wait_seconds=0))
+
+
+async def answer(hub: Hub, number: int) -> object:
+    wanted = (await hub.lease(shapes.Lease(session_id=f"s{number}", limit=1))).withdrawals
+    about = {"session_id": f"s{number}", "result": "refused"}
+    said = [Answer(withdrawal_id=one.withdrawal_id, **about) for one in wanted]  # type: ignore[arg-type]
+    return [await hub.withdrawing.answer(each) for each in said]
 
 
 async def leave(hub: Hub, number: int) -> object:
@@ -95,6 +107,8 @@ ACTIONS: list[Action] = [
     take,
     take,
     revoke,
+    clear,
+    answer,
     leave,
     offer,
     wait,

@@ -146,7 +146,7 @@ def _opencode(room: Room, provider: FakeProvider) -> tuple[list[str], Mapping[st
     fake = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": provider.openai_url, "apiKey": "x"},
-        "models": {"fake-model": model},
+        "models": {"fake-model": model, "gpt-5.5": model},
     }
     chosen = {"model": "fake/fake-model", "small_model": "fake/fake-model", "provider": {"fake": fake}}
     settings = {**chosen, "permission": "allow", "autoupdate": False}

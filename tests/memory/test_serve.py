@@ -145,6 +145,26 @@ def test_what_the_model_has_before_it_is_not_said_again(path: Path) -> None:
     assert (shown(again), len(shown(other))) == ([], 1)
 
 
+def test_the_room_that_the_client_has_is_kept_to(path: Path) -> None:
+    other = "Maria approves what goes to production."
+    with MemoryStore(path) as store:
+        store.remember(text=other, project="harbor", created="2026-02-01", source="minutes")
+    message = {"messageId": "m1", "content": "When may we deploy to production, and who approves it?"}
+
+    def asked(host: Host, **budget: int) -> list[str]:
+        return sorted(
+            one[0] for one in shown(host.ask("conversation/userMessage", {**message, "budget": budget}))
+        )
+
+    with serving(path) as host:
+        host.greet()
+        both, one = asked(host), asked(host, maxItems=1)
+        room = asked(host, maxBytes=len(SAID) + len(other) - 1)
+        none = asked(host, maxBytes=10)
+    assert both == sorted((SAID, other))
+    assert (len(one), len(room), none) == (1, 1, [])
+
+
 def test_the_tools_work_and_their_errors_are_results(path: Path) -> None:
     with serving(path) as host:
         host.greet()

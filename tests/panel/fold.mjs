@@ -7,10 +7,10 @@ import { matchesRow } from "./model/filter.js";
 import { rowsOf } from "./model/rows.js";
 import { Session } from "./model/session.js";
 import { wordsOf } from "./model/turns.js";
-import { reasonOf } from "./model/words.js";
+import { OUTCOMES, reasonOf, said } from "./model/words.js";
 import { beginning, counted, oneLine, ranges, span, visible } from "./text.js";
 
-const DOES = { session, board, text };
+const DOES = { session, board, takeback, text };
 const { does, ...given } = JSON.parse(readFileSync(0, "utf8"));
 process.stdout.write(JSON.stringify(DOES[does](given)));
 
@@ -57,6 +57,18 @@ function board({ records, sessions = [], reminders = [] }) {
     waiting: folded.waiting,
     sessions: [...folded.sessions.values()].map((one) => [one.id, one.state, folded.waitingFor(one.id)]),
     envelopes: envelopes.map((one) => [one.id, progress(one), Board.revocable(one), folded.finished.has(one.id)]),
+  };
+}
+
+function takeback({ records }) {
+  const folded = new Board();
+  for (const record of records) folded.apply(record);
+  const envelopes = [...folded.envelopes.values()];
+  return {
+    deliveries: envelopes.map((one) => Object.fromEntries(one.deliveries)),
+    histories: envelopes.map((one) => one.history.map(said)),
+    questions: folded.questions.size,
+    outcomes: Object.keys(OUTCOMES),
   };
 }
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -15,6 +15,7 @@ from tests.panel.hubs import DEADLINE, HubProcess
 from tests.panel.stories import Story, small
 from tidings.core.reminder import Payload
 from tidings.hub.panel.site import FOLDER
+from tidings.hub.shapes import Outcome
 
 pytestmark = pytest.mark.skipif(
     shutil.which("node") is None, reason="NO NODE: the panel's fold is tested in the browser only"
@@ -243,6 +244,35 @@ def test_the_board_follows_envelopes_sessions_and_counts(folder: Path) -> None:
     }
     again = folded(folder, "board", records=[*records, *records])
     assert again == {**seen, "envelopes": again["envelopes"]}
+
+
+def test_the_board_follows_what_is_taken_back_from_one_session_and_what_sessions_are_asked(
+    folder: Path,
+) -> None:
+    accepted: Payload = {"reminder": {"body": "x"}, "mode": "finish_step", "deliver_until_ms": 9}
+    about: Payload = {"withdrawal_id": "w1", "session_id": "b"}
+    records = [
+        hub_record(1, "reminder.accepted", {**accepted, "reminder_id": "r1", "to": {"all": True}}),
+        hub_record(2, "reminder.addressed", {"reminder_id": "r1", "session_ids": ["a", "b", "c"]}),
+        hub_record(3, "reminder.leased", {"reminder_id": "r1", "session_id": "b", "until_ms": 9}),
+        hub_record(4, "reminder.revoked", {"reminder_id": "r1", "session_ids": ["a", "b"]}),
+        hub_record(5, "withdrawal.asked", {**about, "revoke": "r1"}),
+        hub_record(6, "withdrawal.answered", {**about, "result": "unknown_reminder_id"}),
+        hub_record(7, "reminder.returned", {"reminder_id": "r1", "session_id": "b", "reason": "withdrawn"}),
+        hub_record(8, "withdrawal.asked", {**about, "withdrawal_id": "w2", "clear": {"tag": "t"}}),
+        hub_record(9, "withdrawal.lapsed", {**about, "withdrawal_id": "w2", "reason": "unanswered"}),
+    ]
+    seen = folded(folder, "takeback", records=records)
+    assert seen["deliveries"] == [{"a": "revoked", "b": "revoked", "c": "waiting"}]
+    assert seen["histories"][0][3:] == [
+        "withheld from 2 sessions",
+        "b is asked to take it back",
+        "b answered: it is not known there",
+        "back at the hub: withdrawn",
+    ]
+    assert seen["questions"] == 0
+    results, beside = get_args(Outcome)
+    assert set(seen["outcomes"]) == {*get_args(results), *get_args(beside)}
 
 
 def test_other_peoples_text_is_made_visible(folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidings.core.text import truncate
-from tidings.watchers.commanding import Command, failing_lines, name_of, tell
+from tidings.watchers.commanding import MOST_LINES, Command, failing_lines, name_of, tell
 from tidings.watchers.process import Run
 from tidings.watchers.rerun import START, Cause
 from tidings.watchers.told import Told
@@ -42,8 +42,17 @@ def test_a_broken_build_is_told_with_its_first_failing_lines() -> None:
     )
 
 
+def test_of_output_with_very_many_lines_the_first_and_the_last_are_looked_through() -> None:
+    quiet = ["building"] * MOST_LINES
+    lines = ["error: at first", *quiet, "error: in the middle", *quiet, "error: at last"]
+    run = Run("failed", 1, "\n".join(lines))
+    assert failing_lines("make", run) == ["at first", "at last"]
+
+
 def test_what_stays_as_it_was_is_not_told() -> None:
     assert (told(GOOD, GOOD), told(BAD, BAD)) == (None, None)
+    assert told(BAD, Run("failed", 1, "error: something else is wrong now")) is None
+    assert told(GOOD, Run("passed", 0, "other words")) is None
 
 
 def test_the_first_run_is_told_only_when_it_fails_unless_asked_otherwise() -> None:

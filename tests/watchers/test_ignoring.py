@@ -55,6 +55,20 @@ def test_vcs_folders_caches_and_scratch_files_never_count(tmp_path: Path) -> Non
     assert not ignores.file("src/git.py")
 
 
+def test_the_folders_in_which_coding_agents_keep_settings_and_sessions_never_count(tmp_path: Path) -> None:
+    ignores = Ignores(tmp_path)
+    kept = [
+        ".claude/settings.local.json",
+        ".codex/hooks.json",
+        ".gemini/settings.json",
+        ".opencode/plugins/tidings.js",
+        "packages/web/.claude/worktrees/a/b.py",
+    ]
+    assert [name for name in kept if not ignores.file(name)] == []
+    told = ["CLAUDE.md", "AGENTS.md", "opencode.json", "claude/notes.md"]
+    assert [name for name in told if ignores.file(name)] == []
+
+
 def test_the_private_exclude_file_of_a_repository_counts(tmp_path: Path) -> None:
     (tmp_path / ".git/info").mkdir(parents=True)
     (tmp_path / ".git/info/exclude").write_text("scratch/\n")

@@ -42,11 +42,38 @@ def test_an_announced_hash_makes_exactly_that_content_own(tmp_path: Path) -> Non
     assert (theirs, is_own(own, file)) == (False, True)
 
 
+def test_a_file_known_by_its_hash_is_not_read_again_while_it_stays_as_it_is(
+    tmp_path: Path,
+) -> None:
+    own, file = OwnWrites(tmp_path), tmp_path / "a.py"
+    file.write_text("mine")
+    own.note("a.py", sha256(b"mine").hexdigest())
+    assert is_own(own, file)
+    found = file.stat()
+    file.unlink()
+    assert own.wrote(file, found)
+
+
 def test_a_missing_file_is_not_known_and_a_wrong_hash_is_refused(tmp_path: Path) -> None:
     own = OwnWrites(tmp_path)
     assert not own.note("gone.py")
     with pytest.raises(CallerError, match="`sha256` must be 64 hexadecimal digits; got 'abc'"):
         own.note("a.py", "abc")
+
+
+def test_a_file_that_the_agent_removed_is_its_own_doing_until_it_is_back(tmp_path: Path) -> None:
+    own, file = OwnWrites(tmp_path), tmp_path / "a.py"
+    assert not own.removed(file)
+    file.write_text("x")
+    own.note("a.py")
+    file.unlink()
+    assert not own.removed(file)
+    own.note("a.py")
+    assert own.removed(file)
+    file.write_text("theirs")
+    assert not is_own(own, file)
+    file.unlink()
+    assert not own.removed(file)
 
 
 def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.watchers.waiting import Following, following
 from tidings.errors import CallerError
+from tidings.watchers.reviews import http as http_module
 from tidings.watchers.reviews import receiver as receiver_module
 from tidings.watchers.reviews.items import shape
 from tidings.watchers.reviews.receiver import WebhookWatcher
@@ -179,6 +180,34 @@ def test_a_sender_that_breaks_off_or_stalls_holds_nobody_up() -> None:
         return answer, news.body
 
     assert play(steps) == ((202, "accepted"), TOLD)
+
+
+def test_more_senders_at_a_time_than_are_served_are_asked_to_come_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_module, "MOST_CONNECTIONS", 2)
+
+    async def steps(url: str, followed: Following) -> Any:
+        parts = urlsplit(url)
+        begun = [await asyncio.open_connection(parts.hostname, parts.port) for _ in range(2)]
+        for _, writer in begun:
+            writer.write(b"POST /webhook HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
+        for reader, _ in begun:
+            assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
+        busy = await post(url)
+        noticed = await followed.next()
+        for reader, writer in begun:
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+        return busy, noticed.code, noticed.details, await post(url)
+
+    assert play(steps) == (
+        (503, "webhook_busy"),
+        "webhook_busy",
+        {"status": 503, "count": 1},
+        (202, "accepted"),
+    )
 
 
 def test_when_nobody_takes_the_news_the_sender_is_asked_to_come_again(

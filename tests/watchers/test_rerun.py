@@ -6,7 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from tests.watchers.waiting import until
-from tidings.watchers.rerun import ECHOES, LONGEST_WAIT, PATIENCE, START, Cause, Pace, Ran, reruns
+from tidings.watchers.rerun import (
+    ECHOES,
+    LONGEST_WAIT,
+    MOST_PATHS,
+    PATIENCE,
+    START,
+    Cause,
+    Pace,
+    Ran,
+    reruns,
+)
 
 A, B = Cause(("a.py",)), Cause(("b.py",), own=True)
 TICK = Cause(stale=False)
@@ -158,3 +168,9 @@ def test_other_files_or_a_pause_end_the_waiting() -> None:
     pace = Pace()
     echoes = [pace.wait(A, None) for _ in range(ECHOES + 2)]
     assert (echoes[-1], pace.wait(B, 0.1), pace.wait(B, 30.0), pace.wait(TICK, 0.0)) == (1.0, 0.0, 0.0, 0.0)
+
+
+def test_causes_that_add_up_name_a_bounded_number_of_paths() -> None:
+    many = [Cause(tuple(f"{number}/{each}" for each in range(MOST_PATHS))) for number in range(3)]
+    both = many[0].and_then(many[1]).and_then(many[2])
+    assert both == many[0]

@@ -27,11 +27,12 @@ def github(secret: bytes = SECRET, body: bytes = BODY) -> dict[str, str]:
     }
 
 
-def standard(time: float = NOW, secret: bytes = SECRET) -> dict[str, str]:
-    mac = hmac.new(secret, f"m1.{time:.0f}.".encode() + BODY, sha256).digest()
+def standard(time: float | str = NOW, secret: bytes = SECRET) -> dict[str, str]:
+    said = time if isinstance(time, str) else f"{time:.0f}"
+    mac = hmac.new(secret, f"m1.{said}.".encode() + BODY, sha256).digest()
     return {
         "webhook-id": "m1",
-        "webhook-timestamp": f"{time:.0f}",
+        "webhook-timestamp": said,
         "webhook-signature": f"v1,{b64encode(b'x' * 32).decode()} v1,{b64encode(mac).decode()}",
     }
 
@@ -72,6 +73,7 @@ def test_a_standard_secret_in_base64_signs_with_its_bytes() -> None:
         ("standard", standard() | {"webhook-id": "m2"}, "webhook_unsigned"),
         ("standard", standard(NOW - TOLERANCE - 1), "webhook_stale"),
         ("standard", standard(NOW + TOLERANCE + 1), "webhook_stale"),
+        *(("standard", standard(time), "webhook_stale") for time in ("", "soon", "²", "-1", "9" * 5_000)),
     ],
 )
 def test_anything_else_is_refused_with_401(scheme: str, headers: dict[str, str], code: str) -> None:
@@ -96,6 +98,11 @@ def test_the_same_delivery_is_repeated_and_its_content_under_a_new_id_is_replaye
 def test_a_delivery_without_an_id_is_known_by_its_content() -> None:
     seen = Deliveries()
     assert [seen.take(Delivery("", "a", ""), NOW) for _ in range(2)] == ["new", "replayed"]
+
+
+def test_content_that_was_forgotten_with_its_age_is_new_again() -> None:
+    seen, first = Deliveries(age=60), Delivery("", DIGEST, "")
+    assert [seen.take(first, now) for now in (0, 60, 61)] == ["new", "replayed", "new"]
 
 
 def test_the_memory_is_bounded_in_number_and_in_time() -> None:

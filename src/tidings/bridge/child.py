@@ -7,7 +7,10 @@ child of its own still holds the pipe. The ACP host and the MCP host start their
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from asyncio.subprocess import SubprocessStreamProtocol
+from contextlib import suppress
 
 CHUNK = 1 << 16
 LINGER = 1.0
@@ -57,3 +60,62 @@ class Tail:
     def lines(self) -> list[str]:
         """The last lines."""
         return self._kept.decode(errors="replace").strip().splitlines()[-self._most_lines :]
+
+
+class Child:
+    """A running child that leads a process group of its own; whoever starts it stops it."""
+
+    def __init__(
+        self, transport: asyncio.SubprocessTransport, pipes: Pipes, tail: Tail, following: str
+    ) -> None:
+        assert pipes.stdin is not None
+        assert pipes.stdout is not None
+        assert pipes.stderr is not None
+        self._transport = transport
+        self._pipes = pipes
+        self._input = pipes.stdin
+        self._output = pipes.stdout
+        self._tail = tail
+        self._following = asyncio.create_task(tail.follow(pipes.stderr), name=following)
+        self.pid = transport.get_pid()
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs, minus the signal when one ended it."""
+        return self._transport.get_returncode()
+
+    async def read(self) -> bytes:
+        """The next bytes of its output; none when there will be no more."""
+        try:
+            return await self._output.read(CHUNK)
+        except ConnectionError:
+            return b""
+
+    async def flush(self) -> None:
+        """Wait until it has read enough of what was put.
+
+        Raises:
+            ConnectionError: it is gone.
+        """
+        await self._input.drain()
+
+    async def _last_words(self, wait: float) -> list[str]:
+        """What it said last on stderr; waits a moment for its exit and for that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await self._pipes.exited.wait()
+                await asyncio.shield(self._following)
+        return self._tail.lines()
+
+    async def _exits(self, within: float) -> bool:
+        try:
+            async with asyncio.timeout(within):
+                await self._pipes.exited.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _signal(self, sign: signal.Signals) -> None:
+        """To it and all that it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, sign)

@@ -17,7 +17,8 @@ CODES: dict[str, tuple[str, str]] = {
     f"{BAD_NEWS}": (
         "the answer is bad news",
         "`lint` found something, a log is damaged, `doctor` found a problem, no hub runs (`status`), the "
-        "hub is full, a `tidings.toml` has problems (`up`), a folder was not attached (`detach`)",
+        "hub is full, a session has not answered (`revoke`, `clear`), a `tidings.toml` has problems "
+        "(`up`), a folder was not attached (`detach`)",
     ),
     f"{WRONG_QUESTION}": (
         "the question was wrong",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -16,6 +17,9 @@ from tidings.diagnostics.visible import visible
 from tidings.errors import CallerError
 from tidings.hosts.happening import HOSTS, Host
 from tidings.hosts.table import host_named
+
+if TYPE_CHECKING:
+    from tidings.cli.connecting.plan import Plan
 
 app = command_app()
 
@@ -81,31 +85,37 @@ def connect(
     known = manifest.load(place)
     wish = Wish(host=chosen, scope=scope_of(project, user), folder=Path.cwd(), wake=wake)
     plugless = chosen == "opencode" and surface is not None
-    change = None if plugless else connecting(wish, known)
+    changes = () if plugless else connecting(wish, known)
     if not dry_run:
-        if change is not None:
-            carry_out(change, place, known)
+        carry_out(changes, place, known)
         servers.remember(place, chosen, surface)
     told: Payload = {
         "host": chosen,
-        "path": None if change is None else str(change.target.path),
-        "change": "unchanged" if change is None else change.change,
+        **files_told(changes),
         "server": server,
         "dryRun": dry_run,
         "wake": wake,
         "trust": TRUST[chosen],
     }
     if as_json:
-        typer.echo(json.dumps({**told, "diff": "" if change is None else change.diff()}))
+        typer.echo(json.dumps(told))
         return
     if server is not None:
         typer.echo(f"the hub {'would speak' if dry_run else 'speaks'} to {server}")
-    if change is not None and dry_run:
-        typer.echo(visible_diff(change.diff()) or f"{change.target.path}: nothing to change")
-    elif change is not None:
-        typer.echo(f"{change.target.path}: {change.change}\n{TRUST[chosen]}")
+    for change in changes:
+        done = visible_diff(change.diff()) or f"{change.target.path}: nothing to change"
+        typer.echo(done if dry_run else f"{change.target.path}: {change.change}")
+    if changes and not dry_run:
+        typer.echo(TRUST[chosen])
     if not dry_run and not place.answers:
         typer.echo("No hub runs now: start one with `tidings up --detach`.")
+
+
+def files_told(changes: Sequence[Plan]) -> Payload:
+    """What happens to the files: the host's own, the others, and all of it as one diff."""
+    rows = [{"path": str(each.target.path), "change": each.change} for each in changes]
+    first = rows[0] if rows else {"path": None, "change": "unchanged"}
+    return {**first, "also": rows[1:], "diff": "".join(each.diff() for each in changes)}
 
 
 def host_of(name: str) -> Host:

@@ -22,6 +22,7 @@ from tidings.log.record import LogRecord
 from tidings.mcp.config import ConfigError, Server, read_config
 from tidings.mcp.conversation import ledger as ledgers
 from tidings.mcp.conversation.consent import ConsentError, Grant, read_scopes, shown_target, target_of
+from tidings.mcp.conversation.names import SEES
 from tidings.mcp.conversation.store import ConsentStore
 
 COMMANDS: dict[str, str] = {
@@ -32,12 +33,6 @@ COMMANDS: dict[str, str] = {
 }
 CONFIGS = (".mcp.json", "mcp.json")
 """The files in which a server is looked for when none is named."""
-
-SEES = {
-    "message": "the messages that you send",
-    "history": "the recent history beside them",
-    "assistant": "what the assistant answers",
-}
 
 app = lazy_app(COMMANDS, "Decide which MCP servers may see your conversations. None may until you say so.")
 

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import typer
 
-from tidings.cli.connect import AsJson, DryRun, HostName, Project, User, host_of, scope_of, visible_diff
+from tidings.cli.connect import (
+    AsJson,
+    DryRun,
+    HostName,
+    Project,
+    User,
+    files_told,
+    host_of,
+    scope_of,
+    visible_diff,
+)
 from tidings.cli.lazy import command_app
 
 app = command_app()
@@ -42,18 +52,17 @@ def disconnect(
 
     chosen, place = host_of(host), place_of()
     known = manifest.load(place)
-    change = disconnecting(Wish(host=chosen, scope=scope_of(project, user), folder=Path.cwd()), known)
+    changes = disconnecting(Wish(host=chosen, scope=scope_of(project, user), folder=Path.cwd()), known)
     left = False
     if not dry_run:
-        carry_out(change, place, known)
+        carry_out(changes, place, known)
         left = server.remember(place, chosen, None)
-    path, done = str(change.target.path), change.change
     if as_json:
-        told = {"host": chosen, "path": path, "change": done, "dryRun": dry_run, "diff": change.diff()}
-        typer.echo(json.dumps(told))
-    elif dry_run:
-        typer.echo(visible_diff(change.diff()) or f"{path}: nothing of ours")
-    else:
-        typer.echo(f"{path}: {'nothing of ours' if done == 'unchanged' else done}")
-    if left and not as_json:
+        typer.echo(json.dumps({"host": chosen, **files_told(changes), "dryRun": dry_run}))
+        return
+    for change in changes:
+        done = "nothing of ours" if change.change == "unchanged" else change.change
+        diff = visible_diff(change.diff()) if dry_run else ""
+        typer.echo(diff or f"{change.target.path}: {done}")
+    if left:
         typer.echo(f"the hub no longer speaks to the server of {chosen}")

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, TypeAlias
 
 import typer
 
-from tidings.bridge.rpc import INTERNAL_ERROR, SERVER_BUSY, RpcError
+from tidings.bridge.rpc import INTERNAL_ERROR, SERVER_BUSY, UNKNOWN_SESSION, RpcError
 from tidings.cli.lazy import BAD_NEWS, WRONG_QUESTION
+from tidings.core.producers import shown
 from tidings.core.reminder import Payload
 from tidings.diagnostics.visible import visible
 from tidings.hub.client import ask as ask_hub
@@ -28,7 +29,13 @@ AsJson: TypeAlias = Annotated[
 _NOT_OURS = (SERVER_BUSY, INTERNAL_ERROR)
 
 
-def ask(name: str, params: Mapping[str, object], place: Place | None = None) -> Payload:
+Explain: TypeAlias = Callable[[RpcError], str | None]
+"""What to say about a refusal instead of its message; None for that message."""
+
+
+def ask(
+    name: str, params: Mapping[str, object], place: Place | None = None, explain: Explain | None = None
+) -> Payload:
     """What the running hub answers; a refusal is shown and ends the command.
 
     Raises:
@@ -38,14 +45,32 @@ def ask(name: str, params: Mapping[str, object], place: Place | None = None) -> 
     try:
         return asyncio.run(ask_hub(socket, f"hub/{name}", params))
     except RpcError as error:
-        typer.echo(f"tidings: {visible(error.message)}", err=True)
+        said = (None if explain is None else explain(error)) or _words(error)
+        typer.echo(f"tidings: {said}", err=True)
         raise typer.Exit(BAD_NEWS if error.code in _NOT_OURS else WRONG_QUESTION) from None
 
 
-def show(answer: Payload, as_json: bool, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print an answer: as JSON, as a table, or as lines for a pipe."""
+def _words(error: RpcError) -> str:
+    """A refusal in words; who types a session's id cannot register one."""
+    if error.code == UNKNOWN_SESSION:
+        name = (error.data or {}).get("sessionId")
+        return visible(f"session {shown(name)} is not registered; `tidings sessions` lists those that are")
+    return visible(error.message)
+
+
+def show(
+    answer: Payload,
+    as_json: bool,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    nothing: str | None = None,
+) -> None:
+    """Print an answer: as JSON, as a table, or as lines for a pipe; `nothing` is said of an empty one."""
     if as_json:
         typer.echo(json.dumps(answer))
+        return
+    if not rows and nothing is not None:
+        typer.echo(f"tidings: {nothing}", err=True)
         return
     cells = [[visible(str(cell)) for cell in row] for row in rows]
     if sys.stdout.isatty():

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tidings.acp.proxy.places import Place
     from tidings.core.reminder import Payload
     from tidings.hub.attached import Attached
+    from tidings.hub.complying import Done
     from tidings.hub.shapes import LeasedRow
+    from tidings.hub.withdrawal import WithdrawalRow
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 5.0
 """Seconds between two looks for a hub: more and more."""
@@ -115,6 +117,7 @@ def _attached(interposer: Interposer, options: Options, socket: str, place: Plac
         socket=socket,
         patient=True,
         deliver=partial(_deliver, interposer, place),
+        withdraw=partial(_withdraw, interposer, place),
     )
 
 
@@ -146,6 +149,33 @@ async def _hand_over(interposer: Interposer, place: Place, row: LeasedRow) -> No
 
     params: Payload = {"sessionId": place.id, "reminder": for_agent(row), "mode": row.mode}
     await visit(Call("session/inject_reminder", params), interposer)
+
+
+async def _withdraw(interposer: Interposer, place: Place, row: WithdrawalRow) -> Done:
+    """Take back what the desk has, or ask an agent that keeps reminders itself to do it."""
+    from tidings.hub.complying import withdraw_from
+
+    if interposer.aside:
+        return await _ask_back(interposer, place, row)
+    done = await withdraw_from(interposer.places.desk(place))(row)
+    interposer.news()
+    return done
+
+
+async def _ask_back(interposer: Interposer, place: Place, row: WithdrawalRow) -> Done:
+    from tidings.acp.proxy.visitors import visit
+    from tidings.bridge.rpc import Call, RpcError
+    from tidings.hub.complying import cleared, refused, revoked, selector_of
+
+    about: Payload = {"sessionId": place.id}
+    if row.clear is not None:
+        asked = Call("session/clear_reminders", {**about, **selector_of(row.clear)})
+        return cleared(await visit(asked, interposer))
+    try:
+        asked = Call("session/revoke_reminder", {**about, "reminderId": row.revoke})
+        return revoked(await visit(asked, interposer))
+    except RpcError as error:
+        return refused(error)
 
 
 def for_agent(row: LeasedRow) -> Payload:

@@ -72,8 +72,9 @@ def inspect(
 ) -> None:
     """Connect to an MCP server and show live what it pushes, and what a session does with it.
 
-    First its era, its capabilities, and whether it advertises reminders. Then every notification, and
-    whether it was accepted, lowered to what it may have, or dropped and why. Ctrl-C ends it.
+    First its era, its capabilities, whether it advertises reminders, and what it asks to see of the
+    conversation. Then every notification, and whether it was accepted, lowered to what it may have, or
+    dropped and why. Ctrl-C ends it.
 
     Exit code: 0 when it was reached, 1 if not, 2 if the question was wrong.
     """

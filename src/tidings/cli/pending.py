@@ -25,7 +25,8 @@ def pending(
     """List the reminders that no host has acknowledged yet, first come first."""
     answer = ask("pending", {} if session is None else {"sessionId": session})
     columns = ("reminder", "state", "to", "seconds left", "body")
-    show(answer, as_json, columns, [_cells(row) for row in listed(answer, "reminders")])
+    rows = [_cells(row) for row in listed(answer, "reminders")]
+    show(answer, as_json, columns, rows, "nothing is on its way")
 
 
 def _cells(row: Payload) -> tuple[object, ...]:

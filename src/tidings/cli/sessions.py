@@ -26,7 +26,8 @@ def sessions(
     more = (*(("state",) if ended else ()), *(("cannot",) if hosted else ()))
     columns = ("session", "agent", "workspace", "tags", "waiting", *more)
     shown = [{**row, "cannot": cannot(row) or "-"} for row in found]
-    show(answer, as_json, columns, [(*_cells(row), *(row.get(name) for name in more)) for row in shown])
+    rows = [(*_cells(row), *(row.get(name) for name in more)) for row in shown]
+    show(answer, as_json, columns, rows, "no session is registered")
 
 
 def cannot(row: Payload) -> str | None:

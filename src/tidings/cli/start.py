@@ -12,7 +12,7 @@ FAST = "acp-proxy"
 COMPLETE = "__complete"
 """What the scripts of `tidings completion` call."""
 HOOK = "hook"
-_SLOW = ("--wake", "-h", "--help")
+_SLOW = ("--wake", "--monitor", "-h", "--help")
 _WRONG_QUESTION = 2
 
 

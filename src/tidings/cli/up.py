@@ -85,12 +85,21 @@ def up(
     folder = project_folder(this_folder()) if attach else None
     saying = Saying(as_json, quiet)
     if is_running(place):
-        _join(_waited_for(place), "runs already", place, folder, saying)
+        state = _waited_for(place)
+        _not_there(state, port)
+        _join(state, "runs already", place, folder, saying)
     elif detach:
         _start(place, port)
         _join(_waited_for(place), "runs in the background", place, folder, saying)
     else:
         _serve(place, port, folder, saying)
+
+
+def _not_there(state: State, port: int) -> None:
+    """Say that the port which was asked for is not the running hub's."""
+    if port not in (0, DEFAULT_PORT) and not state.url.endswith(f":{port}"):
+        fix = "stop it first: tidings down"
+        typer.echo(f"tidings: --port {port} is not used: the hub runs at {state.url}; {fix}", err=True)
 
 
 def _join(state: State, how: str, place: Place, folder: Path | None, saying: Saying) -> None:
@@ -170,7 +179,7 @@ def _start(place: Place, port: int) -> None:
     while not _stands(place):
         if child.poll() is not None:
             said = place.output_file.read_text(errors="replace").strip()
-            raise HubError(f"the hub did not start: {said[-1000:]}")
+            raise HubError(f"the hub did not start: {said[-1000:].removeprefix('tidings: ')}")
         if time.monotonic() > until:
             child.terminate()
             raise HubError(f"the hub did not start within {STARTING_SECONDS:g} s; see {place.output_file}")

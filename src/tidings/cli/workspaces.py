@@ -10,6 +10,8 @@ from tidings.cli.lazy import command_app
 from tidings.core.producers import shorten
 from tidings.core.reminder import Payload
 
+NOTHING = "no folder is attached; run `tidings up` in one"
+
 app = command_app()
 
 
@@ -18,7 +20,7 @@ def workspaces(as_json: AsJson = False) -> None:
     """List the attached folders with their watchers: state, for how long, and last words."""
     answer = ask("workspaces", {})
     rows = [cells for row in listed(answer, "workspaces") for cells in _cells(row)]
-    show(answer, as_json, ("folder", "watcher", "state", "seconds", "last message"), rows)
+    show(answer, as_json, ("folder", "watcher", "state", "seconds", "last message"), rows, NOTHING)
 
 
 def _cells(row: Payload) -> list[tuple[object, ...]]:

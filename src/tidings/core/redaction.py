@@ -99,16 +99,18 @@ _TELLING = (
     r"|encryption[_-]?key|credentials?|auth[_-]?key|webhook[_-]?key|client[_-]?secret|session[_-]?key"
     r"|passwort|kennwort|mot de passe|contraseña|(?<=[_-])pass(?![A-Za-z]))"
 )
+# A name is tried from its first character alone: so a long run of dashes or underscores is read once.
 _ASSIGNED = re.compile(
-    rf"(?i)(?P<name>(?<![A-Za-z0-9])[A-Za-z0-9_.-]{{0,60}}?{_TELLING}(?:[_-][A-Za-z0-9_-]{{0,40}})?)"
+    rf"(?i)(?P<name>(?<![A-Za-z0-9_.-])[A-Za-z0-9_.-]*?{_TELLING}(?:[_-][A-Za-z0-9_-]{{0,40}})?)"
     r"(?P<sign>[\"']?\s{0,4}(?:=>|:=|[:=])\s{0,4})"
     r"(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{1,4000})(?P=quote)|(?P<bare>[^\s\"',;)\]}>]{1,4000}))"
 )
 _SAID = re.compile(
-    rf"(?i)(\b[A-Za-z0-9_-]{{0,40}}{_TELLING}\s+is\s+[\"'`]?)(?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`,;]{{6,500}}"
+    rf"(?i)((?<![A-Za-z0-9_-])[A-Za-z0-9_-]*?{_TELLING}\s+is\s+[\"'`]?)(?=[^\s\"'`]*[\d!@#$%^&*])[^\s\"'`,;]{{6,500}}"
 )
 _OPTION = re.compile(
-    rf"(?i)(?P<name>--?[A-Za-z0-9-]{{0,40}}{_TELLING}[ =])(?P<value>[^\s\"'-][^\s\"']{{3,500}})"
+    rf"(?i)(?P<name>(?<![A-Za-z0-9-])[A-Za-z0-9]*-[A-Za-z0-9-]*?{_TELLING}[ =])"
+    r"(?P<value>[^\s\"'-][^\s\"']{3,500})"
 )
 
 _GIVEN = re.compile(

@@ -40,7 +40,7 @@ def admit(reminder: Reminder, grants: frozenset[str] = frozenset()) -> Admitted:
     written: list[Record] = []
     for name, asked, given in _excesses(reminder, grants):
         changed[name] = given
-        written.append(_restricted(reminder, name, asked, given))
+        written.append(restricted(reminder, name, asked, given))
     return Admitted(replace(reminder, **changed) if changed else reminder, tuple(written))
 
 
@@ -58,9 +58,9 @@ def admit_mode(reminder: Reminder, mode: Mode, grants: frozenset[str] = frozense
         return Delivery(mode)
     if mode not in grants:
         lowered: Mode = "finish_step"
-        return Delivery(lowered, (), (_restricted(reminder, "mode", mode, lowered),))
+        return Delivery(lowered, (), (restricted(reminder, "mode", mode, lowered),))
     lacking = sorted(set(NEEDS.values()) - grants)
-    told = tuple(_restricted(reminder, power, True, False) for power in lacking)
+    told = tuple(restricted(reminder, power, True, False) for power in lacking)
     return Delivery(mode, tuple(sorted(grants.intersection(NEEDS.values()))), told)
 
 
@@ -79,7 +79,8 @@ def _excesses(reminder: Reminder, grants: frozenset[str]) -> list[tuple[str, obj
     return excesses
 
 
-def _restricted(reminder: Reminder, name: str, asked: object, given: object) -> Record:
+def restricted(reminder: Reminder, name: str, asked: object, given: object, **more: object) -> Record:
+    """The record of a claim that was lowered; of a body only its size is told."""
     if isinstance(asked, str) and name == "body":
         asked, given = f"{len(asked.encode())} bytes", f"{LIMITS[reminder.trust]} bytes"
     return record(
@@ -90,4 +91,5 @@ def _restricted(reminder: Reminder, name: str, asked: object, given: object) -> 
         given=given,
         origin=reminder.provenance.origin,
         trust=reminder.trust,
+        **more,
     )

@@ -1,13 +1,17 @@
 """Codex CLI: its hook events as a table, and the answers that it reads. Pure.
 
 Nothing follows a batch that was declined, so the first refusal carries the news, and the others refer to
-it. `moved_on` finds in the session's rollout file whether the next answer has begun. A Stop takes only a
-reason, which the model sees as a hook's prompt.
+it. `moved_on` finds in the session's rollout file whether the next answer has begun. Nothing follows a
+patch by the shell tool either, which Codex applies itself. A Stop takes only a reason, which the model sees
+as a hook's prompt.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
+
+from msgspec.structs import replace
 
 from tidings.core.reminder import Payload
 from tidings.hosts import dialect
@@ -34,9 +38,26 @@ VARIANTS: dict[tuple[str, str], Event] = {
 """Events that their `source` makes another one."""
 
 
+PATCHES = replace(EVENTS["PreToolUse"], asks=True)
+"""Before a patch by the shell tool: the next request is the next thing that happens."""
+
+_PATCHES = re.compile(r"\s*(?:cd\s[^\n;|]*&&\s*)?apply_?patch\s")
+
+
 def read(payload: Mapping[str, object]) -> Happening | Odd:
     """What a hook payload says."""
-    return dialect.read("codex", payload, EVENTS, VARIANTS)
+    read = dialect.read("codex", payload, EVENTS, VARIANTS)
+    if isinstance(read, Odd) or read.name != "PreToolUse" or not _patches(payload):
+        return read
+    return replace(read, event=PATCHES)
+
+
+def _patches(payload: Mapping[str, object]) -> bool:
+    """Whether a call of the shell tool is one that Codex takes for a patch."""
+    arguments = payload.get("tool_input")
+    command = arguments.get("command") if isinstance(arguments, Mapping) else None
+    shell = payload.get("tool_name") == "Bash" and isinstance(command, str)
+    return shell and _PATCHES.match(str(command)) is not None
 
 
 def answer(happening: Happening, delivery: Delivery) -> Payload:

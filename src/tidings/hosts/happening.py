@@ -28,8 +28,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     `seam` is where it stands in a loop. Its answer may carry text to the model (`carries`), refuse the
     pending call (`declines`) or keep the agent from ending (`goes_on`). `answered` says that a model
-    request was answered before it, `asks` that one follows, `requests` that one goes out now, `midway`
-    that one may be under way.
+    request was answered before it, `asks` that one follows before any other event, `requests` that one
+    goes out now, `midway` that one may be under way.
     """
 
     seam: Seam | None = None

@@ -45,18 +45,22 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True):
         return {name: value.how for name, value in values if isinstance(value, Able)}
 
 
-_EXPIRY = Able("yes", "what was not delivered in time, or within its turns, is not delivered")
+_IN_TIME = Able("yes", "what was not delivered in time, or within its turns, is not delivered")
+_STAYS = Able("no", "the text stays in the transcript; it says as of which step it is")
+_COMPACTED = Able("yes", "SessionStart(compact)")
+_CHILD_STARTS = Able("yes", "SubagentStart, what stands then; depth is not told")
+_NO_PROOF = Able("no", "nothing shows what the model read")
 
 REACH: dict[Host, Reach] = {
     "claude-code": Reach(
         next_request=Able("yes", "PostToolBatch after tools, UserPromptSubmit at the prompt"),
         interrupt=Able("yes", "PreToolUse declines every call of the batch until PostToolBatch tells why"),
         continue_once=Able("yes", "Stop adds context once; never again while stop_hook_active"),
-        idle_wake=Able("partly", "with `--wake`: an asyncRewake hook at Stop, in interactive sessions"),
-        after_compaction=Able("yes", "SessionStart(compact)"),
-        sub_agents=Able("yes", "SubagentStart, what stands then; depth is not told"),
-        expiry=_EXPIRY,
-        un_showing=Able("no", "the text stays in the transcript; it says as of which step it is"),
+        idle_wake=Able("partly", "with `--wake`: in a terminal a monitor, else an asyncRewake hook"),
+        after_compaction=_COMPACTED,
+        sub_agents=_CHILD_STARTS,
+        expiry=_IN_TIME,
+        un_showing=_STAYS,
         turns=Able("yes", "PostToolBatch and Stop"),
         durability="transcript",
         seen=Able("yes", "found in the session's transcript file"),
@@ -67,10 +71,10 @@ REACH: dict[Host, Reach] = {
         interrupt=Able("yes", "PreToolUse declines every call of the batch; the first one tells why"),
         continue_once=Able("yes", "Stop blocks once; never again while stop_hook_active"),
         idle_wake=Able("partly", "with `--server` and `--wake`: thread/inject_items and turn/start"),
-        after_compaction=Able("yes", "SessionStart(compact)"),
-        sub_agents=Able("yes", "SubagentStart, what stands then; depth is not told"),
-        expiry=_EXPIRY,
-        un_showing=Able("no", "the text stays in the transcript; it says as of which step it is"),
+        after_compaction=_COMPACTED,
+        sub_agents=_CHILD_STARTS,
+        expiry=_IN_TIME,
+        un_showing=_STAYS,
         turns=Able("partly", "steps of tools: calls that one answer runs one by one count each"),
         durability="transcript",
         seen=Able("yes", "found in the session's rollout file"),
@@ -85,11 +89,11 @@ REACH: dict[Host, Reach] = {
         sub_agents=Able(
             "partly", "at their requests, what stands then; their calls look like the session's"
         ),
-        expiry=_EXPIRY,
+        expiry=_IN_TIME,
         un_showing=Able("yes", "the text is in the request only, and gone when its ttl is over"),
         turns=Able("yes", "a request that tools or the end follow"),
         durability="request",
-        seen=Able("no", "nothing shows what the model read"),
+        seen=_NO_PROOF,
         limit=16_000,
     ),
     "opencode": Reach(
@@ -99,11 +103,11 @@ REACH: dict[Host, Reach] = {
         idle_wake=Able("partly", "with `--wake`: the plugin sends a synthetic prompt"),
         after_compaction=Able("yes", "session.compacted, with the next prompt or tool"),
         sub_agents=Able("yes", "child sessions, what stands when they start"),
-        expiry=_EXPIRY,
-        un_showing=Able("no", "the text stays in the session; it says as of which step it is"),
+        expiry=_IN_TIME,
+        un_showing=_STAYS,
         turns=Able("yes", "chat.params, before every request"),
         durability="transcript",
-        seen=Able("no", "nothing shows what the model read"),
+        seen=_NO_PROOF,
         limit=16_000,
     ),
 }

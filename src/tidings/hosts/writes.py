@@ -1,7 +1,8 @@
 """Which files a host's own tools wrote, by an event: what the agent did itself it need not be told. Pure.
 
-Only tools that say what they write are read; what a shell command writes cannot be known. Paths are as the
-host gave them, absolute or from its folder.
+Only tools that say what they write are read; what a shell command writes cannot be known. That goes for a
+patch, too, that Codex applies at a command of its shell tool: no hook is told when that is done. Paths are
+as the host gave them, absolute or from its folder.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ WRITERS: dict[Host, dict[str, tuple[str, ...]]] = {
         "Write": ("file_path",),
         "NotebookEdit": ("notebook_path",),
     },
-    "codex": {"apply_patch": ("command", "patch", "input")},
+    "codex": {"apply_patch": ("command",)},
     "gemini": {"write_file": ("file_path",), "replace": ("file_path",)},
-    "opencode": {"edit": ("filePath",), "write": ("filePath",), "patch": ("patchText",)},
+    "opencode": {"edit": ("filePath",), "write": ("filePath",), "apply_patch": ("patchText",)},
 }
 """The tools of each host that write files, and the arguments that say which."""
 
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (?P<path>.+?)\s*$", re.MULTILINE)
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (?P<path>.+?)\s*$", re.MULTILINE)
 
 
 def written(host: Host, payload: Mapping[str, object]) -> tuple[str, ...]:

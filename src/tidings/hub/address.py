@@ -43,6 +43,11 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return said if said in ("transcript", "request") else "unknown"
 
     @property
+    def takes_back(self) -> bool:
+        """Whether its host takes back what the session has, when the hub asks for it."""
+        return self.capabilities.get("withdraw") is True
+
+    @property
     def patience_ms(self) -> int | None:
         """How long its host may be silent, if it asked for more or less than others."""
         said = self.capabilities.get("patienceSeconds")

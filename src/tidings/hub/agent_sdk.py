@@ -18,14 +18,14 @@ from tidings.bridge.door.failure import DoorError
 from tidings.bridge.rpc import RpcError
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
-from tidings.hosts.claude_code import EVENTS
-from tidings.hosts.happening import NEUTRAL, Event
+from tidings.hosts.happening import NEUTRAL
+from tidings.hosts.settings.wiring import EVENTS, MATCHERS
 from tidings.hosts.writes import WRITERS
 from tidings.hub.place import place_of
 from tidings.shell.ids import now_ms
 
-HEARD: tuple[str, ...] = tuple(name for name, event in EVENTS.items() if event != Event())
-"""The events that our callbacks listen to: those that mean something to the hub."""
+HEARD = EVENTS["claude-code"]
+"""The events that our callbacks listen to: those that Claude Code's own hooks are put into."""
 
 SECONDS = 2.0
 """How long the hub may take. The SDK blocks a tool whose callback takes longer than `CALLBACK_SECONDS`."""
@@ -64,9 +64,11 @@ def connect(options: T, *, socket: str | None = None) -> T:
     answer = callback(socket)
     there: Mapping[str, list[Any]] = options.hooks or {}
     ours = {
-        name: [*there.get(name, ()), matcher(hooks=[answer], timeout=CALLBACK_SECONDS)] for name in HEARD
+        name: matcher(matcher=MATCHERS.get(("claude-code", name)), hooks=[answer], timeout=CALLBACK_SECONDS)
+        for name in HEARD
     }
-    return replace(options, hooks={**there, **ours})
+    both = {name: [*there.get(name, ()), one] for name, one in ours.items()}
+    return replace(options, hooks={**there, **both})
 
 
 def callback(socket: str | None = None) -> Callback:
@@ -98,18 +100,24 @@ def outline(event: Mapping[str, Any]) -> Payload:
     calls = event.get("tool_calls")
     if isinstance(calls, list):
         kept["tool_calls"] = [_call(each) for each in calls if isinstance(each, Mapping)]
+    if "tool_response" in event and (written := _written(event)):
+        kept |= {"tool_input": written, "tool_response": ""}
     return kept
 
 
 def _call(call: Mapping[str, Any]) -> Payload:
-    arguments = call.get("tool_input")
-    places = WRITERS["claude-code"].get(str(call.get("tool_name")), ())
-    written = {name: arguments.get(name) for name in places} if isinstance(arguments, Mapping) else {}
     return {
         "tool_use_id": call.get("tool_use_id"),
         "tool_name": call.get("tool_name"),
-        "tool_input": written,
+        "tool_input": _written(call),
     }
+
+
+def _written(call: Mapping[str, Any]) -> Payload:
+    """Of a tool's arguments those that say where it wrote."""
+    arguments = call.get("tool_input")
+    places = WRITERS["claude-code"].get(str(call.get("tool_name")), ())
+    return {name: arguments.get(name) for name in places} if isinstance(arguments, Mapping) else {}
 
 
 def _sdk(module: str) -> Any:

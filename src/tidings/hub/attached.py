@@ -1,9 +1,9 @@
 """A session of your own loop, joined to the hub: what is addressed to it comes into its mailbox.
 
 Inside the block the session is registered, reminders are leased, put into the mailbox, and then
-acknowledged. The reminder's id makes a repetition harmless: it is in the transcript once. What happens in
-the session is told to the hub (`telling.py`). A hub that goes away is waited for. What the session refuses
-is noted in its log, once, and stays with the hub.
+acknowledged. The reminder's id makes a repetition harmless: it is in the transcript once. What the hub asks
+back is taken out of the session (`complying.py`), and what happens there is told (`telling.py`). A hub that
+goes away is waited for. What the session refuses is noted in its log, once, and stays with the hub.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from tidings.core.reminder import Payload
 from tidings.errors import CallerError, TidingsError
 from tidings.hub import shapes
 from tidings.hub.client import ask
+from tidings.hub.complying import Compliance, Withdraw, withdraw_from
 from tidings.hub.failure import HubError
 from tidings.hub.place import place_of
 from tidings.hub.rows import producer_for
 from tidings.hub.telling import telling
+from tidings.hub.withdrawal import WithdrawalRow
 
 WAIT_SECONDS = 20.0
 GOODBYE_SECONDS = 2.0
@@ -44,6 +46,7 @@ class Attached:
     `workspace` is the current folder unless given; `socket` that of this user's hub. With `patient`, a hub
     that is not there is no error: the session joins when one starts. `deliver` puts a reminder somewhere
     else than into the session's mailbox; it raises `CallerError` or `RpcError` for one that is refused.
+    `withdraw` takes back from there; without it such a session is asked to take nothing back.
     """
 
     def __init__(
@@ -57,18 +60,21 @@ class Attached:
         socket: str | None = None,
         patient: bool = False,
         deliver: Deliver | None = None,
+        withdraw: Withdraw | None = None,
     ) -> None:
         self.session = session
+        able = deliver is None or withdraw is not None
         self._about: Payload = {
             "sessionId": session.id,
             "agent": agent or session.agent_id,
             "workspace": os.path.realpath(workspace or os.getcwd()),
             "tags": list(tags),
-            "capabilities": {"delivery": "transcript", **(capabilities or {})},
+            "capabilities": {"delivery": "transcript", "withdraw": able, **(capabilities or {})},
         }
         self._socket = socket or place_of().socket
         self._patient = patient
         self._put = deliver or self._remind
+        self._compliance = Compliance(withdraw or withdraw_from(session), self._note)
         self._noted: list[tuple[str, str]] = []
         self._there = asyncio.Event()
         self._telling: AbstractAsyncContextManager[None] = nullcontext()
@@ -121,7 +127,9 @@ class Attached:
             try:
                 if not self._there.is_set():
                     await self._register()
-                await self._deliver(await self._leased())
+                leased = await self._leased()
+                await self._comply(leased.withdrawals)
+                await self._deliver(leased.reminders)
                 pause = FIRST_PAUSE
             except (HubError, RpcError) as error:
                 self._missed(error)
@@ -135,10 +143,19 @@ class Attached:
         else:
             self._there.clear()
 
-    async def _leased(self) -> list[shapes.LeasedRow]:
+    async def _leased(self) -> shapes.LeaseAnswer:
         asked: Payload = {"sessionId": self.session.id, "waitSeconds": WAIT_SECONDS}
         answer = await self._ask("lease", asked)
-        return msgspec.convert(answer, shapes.LeaseAnswer).reminders
+        return msgspec.convert(answer, shapes.LeaseAnswer)
+
+    async def _comply(self, wanted: Sequence[WithdrawalRow]) -> None:
+        """Take back what the hub asks for and say so, before anything newer is let in."""
+        for row in wanted:
+            answer = await self._compliance.answer(row)
+            try:
+                await self._ask("answer", {"sessionId": self.session.id, **answer})
+            except RpcError as error:
+                self._note(row.revoke or "", error)
 
     async def _deliver(self, leased: Sequence[shapes.LeasedRow]) -> None:
         taken = [row.reminder_id for row in leased if await self._take(row)]

@@ -1,4 +1,4 @@
-"""The board: all envelopes and sessions of the hub, as the fold of its records.
+"""The board: all envelopes, sessions and withdrawals of the hub, as the fold of its records.
 
 `apply` is the only thing that changes it, live and at replay alike. Envelopes that are finished are
 kept without their text, the last `REMEMBERED` of them, so that a repeated id and a late acknowledgement
@@ -16,10 +16,12 @@ from msgspec.structs import replace
 
 from tidings.core.records import Record
 from tidings.hub import envelope as letters
+from tidings.hub import withdrawal as recalls
 from tidings.hub.address import Registration
 from tidings.hub.envelope import Envelope, State
 from tidings.hub.hosting.hosted import OFFERED, Hosted, evolve
 from tidings.hub.rows import reminder_of
+from tidings.hub.withdrawal import Withdrawal
 
 REGISTERED = "hub.session.registered"
 LEFT = "hub.session.left"
@@ -30,6 +32,8 @@ ENDED = 200
 """How many sessions that left are remembered."""
 HOSTED = 1_000
 """How many sessions of hosts are remembered, those there are and those that were."""
+WITHDRAWN = 10_000
+"""How many withdrawals that are over are remembered."""
 
 
 class Board:
@@ -42,6 +46,8 @@ class Board:
         self.open: dict[str, Envelope] = {}
         self.finished: OrderedDict[str, Envelope] = OrderedDict()
         self.boxes: dict[str, dict[str, None]] = {}
+        self.asked: dict[str, dict[str, Withdrawal]] = {}
+        self.withdrawn: OrderedDict[str, Withdrawal] = OrderedDict()
         for record in records:
             self.apply(record)
 
@@ -55,6 +61,8 @@ class Board:
             self._left(str(record.payload["session_id"]), record.payload.get("at_ms"))
         elif record.kind.startswith("hub.host."):
             self._host(record)
+        elif record.kind.startswith("hub.withdrawal."):
+            self._withdraw(record)
         elif record.kind == letters.ACCEPTED:
             self._keep(letters.opened(record.payload))
         elif record.kind.startswith("hub.reminder."):
@@ -74,6 +82,29 @@ class Board:
         self.hosted.move_to_end(name)
         while len(self.hosted) > HOSTED:
             self.hosted.popitem(last=False)
+
+    def _withdraw(self, record: Record) -> None:
+        """A record of a withdrawal: it is open, or over."""
+        session_id, name = str(record.payload["session_id"]), str(record.payload["withdrawal_id"])
+        known = self.withdrawal(session_id, name)
+        if record.kind == recalls.ASKED:
+            self.asked.setdefault(session_id, {})[name] = recalls.opened(record.payload)
+        elif known is not None:
+            self._over(recalls.evolve(known, record))
+
+    def _over(self, withdrawal: Withdrawal) -> None:
+        questions = self.asked.get(withdrawal.session_id, {})
+        questions.pop(withdrawal.withdrawal_id, None)
+        if not questions:
+            self.asked.pop(withdrawal.session_id, None)
+        self.withdrawn[withdrawal.withdrawal_id] = withdrawal
+        while len(self.withdrawn) > WITHDRAWN:
+            self.withdrawn.popitem(last=False)
+
+    def withdrawal(self, session_id: str, withdrawal_id: str) -> Withdrawal | None:
+        """What this session was asked under this id, open or over."""
+        found = self.asked.get(session_id, {}).get(withdrawal_id) or self.withdrawn.get(withdrawal_id)
+        return found if found is not None and found.session_id == session_id else None
 
     def find(self, reminder_id: str) -> Envelope | None:
         """The envelope of this reminder, open or finished."""

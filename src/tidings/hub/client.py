@@ -33,6 +33,11 @@ async def ask(path: str, method: str, params: Mapping[str, object], seconds: flo
             line = await _exchange(path, call_line(method, params, _ID))
     except TimeoutError as error:
         raise HubError(f"the hub gave no answer within {seconds:g} s") from error
+    except FileNotFoundError as error:
+        raise HubError(f"no hub runs (there is no socket {path!r}); start one with `tidings up`") from error
+    except ConnectionRefusedError as error:
+        text = f"no hub runs (nobody answers at {path!r} any more); start one with `tidings up`"
+        raise HubError(text) from error
     except (OSError, ValueError) as error:
         raise HubError(f"no hub answers at {path!r}: {error}; start one with `tidings up`") from error
     return _result(line)

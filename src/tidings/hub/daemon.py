@@ -160,7 +160,8 @@ async def _website(hub: Hub, place: Place, port: int) -> AsyncIterator[str]:
     server = WebServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        await _started(server, task)
+        if not await server.comes_up(task, STARTING_SECONDS):
+            raise HubError(f"the HTTP server did not start within {STARTING_SECONDS:g} s")
         yield f"http://{HOST}:{site.port}"
     finally:
         site.close()
@@ -170,19 +171,8 @@ async def _website(hub: Hub, place: Place, port: int) -> AsyncIterator[str]:
 
 def _listener(port: int) -> socket.socket:
     try:
-        listener = socket.create_server((HOST, port))
+        return socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
-        raise HubError(f"{HOST}:{port} cannot be used: {error}; give another with --port") from error
-    # asyncio does this only for sockets of its own: without it each small answer waits for an ACK, 40 ms.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
-
-
-async def _started(server: WebServer, task: asyncio.Task[None]) -> None:
-    up = asyncio.create_task(server.up.wait())
-    try:
-        await asyncio.wait({up, task}, timeout=STARTING_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        up.cancel()
-    if not server.up.is_set():
-        raise HubError(f"the HTTP server did not start within {STARTING_SECONDS:g} s")
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+        text = f"{HOST}:{port} cannot be used: {why}; give another with --port, 0 for any that is free"
+        raise HubError(text) from error

@@ -33,11 +33,21 @@ EXPIRED = "hub.reminder.expired"
 REVOKED = "hub.reminder.revoked"
 
 
-class Delivery(msgspec.Struct, frozen=True):
-    """How far a reminder got with one session; a lease ends at `lease_until_ms`."""
+class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a reminder got with one session; a lease ends at `lease_until_ms`.
+
+    `given` says that a host had it once and may still; `withheld` that it is not given again.
+    """
 
     state: State = "waiting"
     lease_until_ms: int = 0
+    given: bool = False
+    withheld: bool = False
+
+    @property
+    def is_there(self) -> bool:
+        """Whether a host of the session has it, as far as is known."""
+        return self.state in ("leased", "acknowledged")
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,6 +194,20 @@ def revoked(envelope: Envelope) -> list[Record]:
     return [Record(REVOKED, {"reminder_id": envelope.reminder_id})]
 
 
+def withheld(envelope: Envelope, session_ids: Iterable[str]) -> list[Record]:
+    """The record that these sessions are not given it, now or after a lease; none if that is so already."""
+    under_way = ("waiting", "leased")
+    names = [
+        name
+        for name in session_ids
+        if (one := envelope.deliveries.get(name)) and one.state in under_way and not one.withheld
+    ]
+    if not names or envelope.ended is not None:
+        return []
+    only = {} if envelope.to.session is not None else {"session_ids": names}
+    return [Record(REVOKED, {"reminder_id": envelope.reminder_id, **only})]
+
+
 def opened(payload: Mapping[str, object]) -> Envelope:
     """The envelope of an `accepted` record."""
     return msgspec.convert(payload, Envelope)
@@ -200,12 +224,15 @@ def evolve(envelope: Envelope, record: Record) -> Envelope:
             until = msgspec.convert(payload["until_ms"], int)
             return _with(envelope, {str(payload["session_id"]): Delivery("leased", until)})
         case "hub.reminder.returned":
-            back = Delivery(envelope.ended or "waiting")
-            return _with(envelope, {str(payload["session_id"]): back})
+            name = str(payload["session_id"])
+            return _with(envelope, {name: _back(envelope, name)})
         case "hub.reminder.acknowledged":
             return _with(envelope, {str(payload["session_id"]): Delivery("acknowledged")})
         case "hub.reminder.expired":
             return _ended(envelope, "expired")
+        case "hub.reminder.revoked" if "session_ids" in payload:
+            names = msgspec.convert(payload["session_ids"], list[str])
+            return _with(envelope, {name: _kept_back(envelope.deliveries[name]) for name in names})
         case "hub.reminder.revoked":
             return _ended(envelope, "revoked")
     return envelope
@@ -220,5 +247,19 @@ def _with(envelope: Envelope, changed: Mapping[str, Delivery]) -> Envelope:
 
 
 def _ended(envelope: Envelope, end: End) -> Envelope:
-    over = {name: Delivery(end) for name, one in envelope.deliveries.items() if one.state == "waiting"}
+    waiting = {name: one for name, one in envelope.deliveries.items() if one.state == "waiting"}
+    over = {name: Delivery(end, given=one.given) for name, one in waiting.items()}
     return replace(_with(envelope, over), ended=end)
+
+
+def _back(envelope: Envelope, session_id: str) -> Delivery:
+    """A delivery whose lease came to nothing."""
+    held = envelope.deliveries[session_id].withheld
+    return Delivery("revoked" if held else envelope.ended or "waiting", given=True)
+
+
+def _kept_back(delivery: Delivery) -> Delivery:
+    """A delivery that comes to nothing, or will when its lease does."""
+    if delivery.state == "leased":
+        return replace(delivery, withheld=True)
+    return Delivery("revoked", given=delivery.given)

@@ -17,10 +17,11 @@ from tidings.bridge.params import as_sent
 from tidings.bridge.rpc import INTERNAL_ERROR, INVALID_PARAMS, SERVER_BUSY, UNKNOWN_SESSION, RpcError
 from tidings.core.reminder import Payload
 from tidings.errors import DiagnosticError, LogError, TidingsError
-from tidings.hub import consents, purging, shapes
+from tidings.hub import consents, purging, shapes, withdrawing
 from tidings.hub.failure import HubFullError, NotThereError, UnknownSessionError
 from tidings.hub.rows import read_as
 from tidings.hub.service import Hub
+from tidings.hub.takeback import DeliveredError
 from tidings.hub.workspace import answering
 from tidings.hub.workspace import shapes as places
 
@@ -138,6 +139,13 @@ OPERATIONS: tuple[Operation, ...] = (
         (shapes.Acknowledge, shapes.AcknowledgeAnswer),
         Hub.acknowledge,
     ),
+    _asked(
+        "answer",
+        "POST",
+        "/withdrawals/answer",
+        (withdrawing.Answer, withdrawing.Answered),
+        withdrawing.answer,
+    ),
     _asked("drain", "POST", "/hosts/drain", (shapes.Drain, shapes.DrainAnswer), _drain),
     _asked("wake", "POST", "/hosts/wake", (shapes.Wake, shapes.WakeAnswer), _wake),
     _asked("reload_hosts", "POST", "/hosts/reload", (shapes.Nothing, shapes.Nothing), _reload_hosts),
@@ -191,6 +199,10 @@ def refused(error: TidingsError) -> RpcError:
         return RpcError(UNKNOWN_SESSION, str(error), {"sessionId": error.session_id})
     if isinstance(error, NotThereError):
         return RpcError(INVALID_PARAMS, str(error), {"reason": "not_there"})
+    if isinstance(error, DeliveredError):
+        told = refusal(error)
+        kept = [msgspec.to_builtins(one) for one in error.reached]
+        return RpcError(told.code, told.message, {**(told.data or {}), "sessions": kept})
     if isinstance(error, LogError):
         return RpcError(INTERNAL_ERROR, str(error), {"reason": "log_unavailable"})
     return refusal(error)

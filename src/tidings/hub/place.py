@@ -77,12 +77,19 @@ class Place(msgspec.Struct, frozen=True):
 def place_of(environ: Mapping[str, str] = os.environ) -> Place:
     """The place of this user's hub, whether there is one or not.
 
+    One that was started where the folder for sockets is another (in a desktop, say, and this in a cron
+    job) is found by what it says of itself.
+
     Raises:
         DoorError: the folder for sockets cannot be used.
     """
     home = _home(environ)
-    name = f"hub-{workspace_mark(str(home))}.socket"
-    return Place(home, os.path.join(runtime_folder(environ), name))
+    path = os.path.join(runtime_folder(environ), f"hub-{workspace_mark(str(home))}.socket")
+    here = Place(home, path)
+    if os.path.exists(path):
+        return here
+    state = read_state(here)
+    return here if state is None or not answers(state.socket) else Place(home, state.socket)
 
 
 def prepare(place: Place) -> None:
@@ -115,8 +122,12 @@ def locked(place: Place) -> Iterator[bool]:
     """Be the hub of this place for the block; gives False when another process is.
 
     Whoever only looks holds the lock for a moment too, so a short while is waited.
+
+    Raises:
+        HubError: the data folder cannot be used.
     """
-    handle = os.open(place.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with _usable(place):
+        handle = os.open(place.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         until = time.monotonic() + _PATIENCE_SECONDS
         while not (ours := _lock(handle)) and time.monotonic() < until:
@@ -127,15 +138,31 @@ def locked(place: Place) -> Iterator[bool]:
 
 
 def is_running(place: Place) -> bool:
-    """Whether a process is the hub of this place, also one that is just starting or stopping."""
+    """Whether a process is the hub of this place, also one that is just starting or stopping.
+
+    Raises:
+        HubError: the data folder cannot be used.
+    """
     try:
-        handle = os.open(place.lock_file, os.O_RDWR | os.O_CLOEXEC)
+        with _usable(place):
+            handle = os.open(place.lock_file, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
         return not _lock(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def _usable(place: Place) -> Iterator[None]:
+    """Say what to do when a file of the data folder may not be used."""
+    try:
+        yield
+    except PermissionError as error:
+        text = f"{error.filename!r} cannot be used: {error.strerror}"
+        fix = f"run `chmod u+rwX` on it and on {str(place.home)!r}, or set {HOME_VARIABLE}"
+        raise HubError(f"{text}; {fix}") from error
 
 
 def _lock(handle: int) -> bool:
@@ -152,7 +179,11 @@ def token_of(place: Place) -> str:
     Raises:
         HubError: others may read it, or it is not there to be read.
     """
-    path = place.token_file
+    with _usable(place):
+        return _token(place.token_file)
+
+
+def _token(path: Path) -> str:
     with suppress(FileExistsError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w") as file:
@@ -177,5 +208,5 @@ def read_state(place: Place) -> State | None:
     """Where the hub is or was; None when nothing can be read."""
     try:
         return msgspec.json.decode(place.state_file.read_bytes(), type=State)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError):
         return None

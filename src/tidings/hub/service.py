@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tidings.core.lifecycle import Selector
-from tidings.core.mailbox import RevokeError
 from tidings.core.producers import shown
 from tidings.core.records import Record
 from tidings.errors import DuplicateReminderError
@@ -33,6 +31,8 @@ from tidings.hub.retention import Retention
 from tidings.hub.sealing import sealed
 from tidings.hub.store import Store
 from tidings.hub.told import Told, told_topic
+from tidings.hub.withdrawal import ASKED, opened
+from tidings.hub.withdrawing import Withdrawing
 from tidings.shell.ids import now_ms
 from tidings.version import __version__
 
@@ -72,6 +72,7 @@ class Hub:
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self._due = 0
         self.hosting = Hosting(self)
+        self.withdrawing = Withdrawing(self)
 
     def now_ms(self) -> int:
         """The time by the hub's clock."""
@@ -109,8 +110,8 @@ class Hub:
         if len(self.board.open) >= OPEN_MOST:
             raise HubFullError(f"{OPEN_MOST} reminders are on their way; send again when some have arrived")
         told = letters.accepted(letter, reached(letter.to, self.board.sessions.values()))
-        self._write([*told, *cut])
-        self._ring(self.board.open[letter.reminder_id].deliveries)
+        self.write([*told, *cut])
+        self.ring(self.board.open[letter.reminder_id].deliveries)
 
     def pending(self, asked: shapes.Pending) -> shapes.PendingAnswer:
         """What is on its way, for one session or at all."""
@@ -121,35 +122,22 @@ class Hub:
         return shapes.PendingAnswer(pending_count=len(chosen), reminders=listed)
 
     async def revoke(self, asked: shapes.Revoke) -> shapes.RevokeAnswer:
-        """Take a reminder back from everybody whose host has not got it.
+        """Take a reminder back from everybody whose seams have not let it in.
 
         Raises:
             RevokeError: already_delivered, expired or unknown_reminder_id.
+            UnknownSessionError: nobody knows the session.
         """
-        self.sweep()
-        found = self.board.find(asked.reminder_id)
-        if found is None:
-            raise RevokeError(asked.reminder_id, "unknown_reminder_id")
-        told = letters.revoked(found)
-        self._write(told)
-        await self.store.settle()
-        return shapes.RevokeAnswer(
-            status="revoked" if told else "already_revoked", reminder_id=asked.reminder_id
-        )
+        return await self.withdrawing.revoke(asked)
 
     async def clear(self, asked: shapes.Clear) -> shapes.ClearAnswer:
-        """Take back everything on its way that matches.
+        """Take back everything that matches, on its way and in the sessions.
 
         Raises:
             DiagnosticError: HARN-RMD-001 when nothing is given.
+            UnknownSessionError: nobody knows the session.
         """
-        chosen = Selector.of(msgspec.structs.asdict(asked))
-        self.sweep()
-        found = [one for one in self.board.open.values() if chosen.matches(rows.reminder_of(one))]
-        told = [record for one in found for record in rows.revocation(one)]
-        self._write(told)
-        await self.store.settle()
-        return shapes.ClearAnswer(removed_count=len(told))
+        return await self.withdrawing.clear(asked)
 
     async def register(self, asked: shapes.Register) -> shapes.RegisterAnswer:
         """Make a session reachable, and give it what already waits for such a one.
@@ -170,7 +158,8 @@ class Hub:
         for letter in self.board.open.values():
             if letter.to.reaches(session):
                 told += letters.addressed(letter, [session.session_id])
-        self._write(told)
+        told += self.withdrawing.host_changed(session.session_id, session.takes_back)
+        self.write(told)
         self._dismiss(session.session_id)
         self._hear(session.session_id)
         await self.store.settle()
@@ -219,20 +208,27 @@ class Hub:
         self.sweep()
         self.present(asked.session_id)
         given = self._leased(asked)
-        if not given and asked.wait_seconds and await self._woken(asked):
+        if given is None and asked.wait_seconds and await self._woken(asked):
             self.sweep()
             self.present(asked.session_id)
             given = self._leased(asked)
-        return shapes.LeaseAnswer(reminders=given)
+        return given or shapes.LeaseAnswer(reminders=[])
 
-    def _leased(self, asked: shapes.Lease) -> list[shapes.LeasedRow]:
+    def _leased(self, asked: shapes.Lease) -> shapes.LeaseAnswer | None:
+        """What there is for a host now."""
+        reminders, wanted = self._taken(asked), self.withdrawing.give(asked.session_id)
+        if not reminders and not wanted:
+            return None
+        return shapes.LeaseAnswer(reminders=reminders, withdrawals=wanted)
+
+    def _taken(self, asked: shapes.Lease) -> list[shapes.LeasedRow]:
         until = self._clock() + self._lease_ms
         told: list[Record] = []
         for letter in self.board.box(asked.session_id):
             if len(told) < asked.limit:
                 told += letters.leased(letter, asked.session_id, until)
         chosen = [self.board.open[str(each.payload["reminder_id"])] for each in told]
-        self._write(told)
+        self.write(told)
         return [rows.leased_row(letter, until) for letter in chosen]
 
     async def _woken(self, asked: shapes.Lease) -> bool:
@@ -281,7 +277,7 @@ class Hub:
                     f"reminder {shown(name)} is not known; acknowledge what was leased"
                 )
             told += letters.acknowledged(found, asked.session_id)
-        self._write(told)
+        self.write(told)
         if asked.session_id in self.board.sessions:
             self._hear(asked.session_id)
         await self.store.settle()
@@ -306,30 +302,41 @@ class Hub:
             return
         self._heard |= {name: now for name in self._waiting if name in self._heard}
         told = [record for one in self.board.open.values() for record in letters.overdue(one, now)]
-        self._write(told)
+        self.write([*told, *self.withdrawing.overdue(now)])
         for name in [name for name, at in self._heard.items() if now - at >= self._patience(name)]:
             self._leave(name, "silent")
         self._due = self._next_due(now)
-        self._ring(str(each.payload["session_id"]) for each in told if each.kind == letters.RETURNED)
+        self.ring(str(each.payload["session_id"]) for each in told if each.kind == letters.RETURNED)
 
     def _next_due(self, now: int) -> int:
         dues = [due for one in self.board.open.values() if (due := letters.due_ms(one)) is not None]
+        dues += self.withdrawing.dues()
         dues += [at + self._patience(name) for name, at in self._heard.items()]
         return min(dues, default=now + self._silence_ms)
 
-    def _write(self, records: list[Record]) -> None:
+    def write(self, records: list[Record]) -> None:
+        """Write records, take them in, and see when time next does something.
+
+        Raises:
+            LogUnavailableError: nothing was written, and nothing has changed.
+        """
         self.store.commit(records)
-        for each in records:
-            found = self.board.open.get(str(each.payload.get("reminder_id")))
-            due = None if found is None else letters.due_ms(found)
-            if due is not None:
-                self._due = min(self._due, due)
+        self.withdrawing.heard(records)
+        dues = [due for each in records if (due := self._due_of(each)) is not None]
+        self._due = min([self._due, *dues])
+
+    def _due_of(self, record: Record) -> int | None:
+        if record.kind == ASKED:
+            return opened(record.payload).until_ms
+        found = self.board.open.get(str(record.payload.get("reminder_id")))
+        return None if found is None else letters.due_ms(found)
 
     def _leave(self, session_id: str, reason: str) -> None:
         told = [Record(LEFT, {"session_id": session_id, "reason": reason, "at_ms": self._clock()})]
         for letter in self.board.box(session_id):
             told += letters.returned(letter, session_id, "session_left")
-        self._write(told)
+        told += self.withdrawing.lapse(session_id, "session_left")
+        self.write(told)
         self._heard.pop(session_id, None)
         self.told.forget(told_topic(session_id))
         self._dismiss(session_id)
@@ -361,7 +368,8 @@ class Hub:
         session = self.board.sessions.get(session_id)
         return (session and session.patience_ms) or self._silence_ms
 
-    def _ring(self, session_ids: Iterable[str]) -> None:
+    def ring(self, session_ids: Iterable[str]) -> None:
+        """Wake the hosts of these sessions that wait."""
         for name in session_ids:
             for bell in self._waiting.get(name, ()):
                 bell.set()

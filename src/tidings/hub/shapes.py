@@ -18,10 +18,12 @@ from tidings.hosts.happening import Host
 from tidings.hub.address import NAME, Address, Durability
 from tidings.hub.envelope import State
 from tidings.hub.exact import PATH
+from tidings.hub.withdrawal import Result, WithdrawalRow
 
 DELIVER_WITHIN = 600.0
 LONGEST_DELIVERY = 7 * 24 * 3600.0
 LONGEST_WAIT = 50.0
+ANSWER_SECONDS = 2.0
 LEASE_MOST = 100
 LISTED_MOST = 1_000
 TELL_MOST = 500
@@ -36,6 +38,8 @@ Wait: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LONGEST_WAIT)]
 Most: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LEASE_MOST)]
 Listed: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LISTED_MOST)]
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Outcome: TypeAlias = Result | Literal["forgotten", "asked", "lapsed", "left", "not_able", "busy"]
+RevokeStatus: TypeAlias = Literal["revoked", "already_revoked", "asked"]
 Stream: TypeAlias = Literal["transcript", "lifecycle", "requests"]
 Kind: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
@@ -115,30 +119,55 @@ class PendingAnswer(Wire, frozen=True, kw_only=True):
 
 
 class Revoke(Asked, frozen=True, kw_only=True):
-    """Takes back what no host has yet."""
+    """Takes a reminder back before a seam lets it in, from everybody or from one session.
+
+    The hub takes what no host has; sessions that have it are asked, and waited for up to `waitSeconds`.
+    """
 
     reminder_id: Name
+    session_id: Name | None = None
+    wait_seconds: Wait = ANSWER_SECONDS
 
 
-class RevokeAnswer(Wire, frozen=True, kw_only=True):
-    """It goes to nobody any more."""
+class Reached(Wire, frozen=True, kw_only=True):
+    """What became of it in one session that has it, or was asked."""
 
-    status: Literal["revoked", "already_revoked"]
+    session_id: str
+    outcome: Outcome
+    removed_count: int
+
+
+class RevokeAnswer(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """It goes to nobody any more, or `asked`: those that have it did not answer yet.
+
+    `removedCount` says from how many sessions it was taken back; `sessions` are those that had it.
+    """
+
+    status: RevokeStatus
     reminder_id: str
+    removed_count: int
+    sessions: list[Reached] = msgspec.field(default_factory=list)
 
 
 class Clear(Asked, frozen=True, kw_only=True):
-    """Takes back everything on its way that matches all that is given; at least one member is."""
+    """Takes back everything that matches all that is given, of everybody or of one session.
+
+    At least one of `id`, `tag` and `dedupeKey` is given. What is on its way goes, and sessions are asked
+    to clear what is queued and pending there, and waited for up to `waitSeconds`.
+    """
 
     id: str | None = None
     tag: str | None = None
     dedupe_key: str | None = None
+    session_id: Name | None = None
+    wait_seconds: Wait = ANSWER_SECONDS
 
 
-class ClearAnswer(Wire, frozen=True, kw_only=True):
-    """How many were taken back."""
+class ClearAnswer(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """How many were taken back, on their way and in the sessions, and what each session answered."""
 
     removed_count: int
+    sessions: list[Reached] = msgspec.field(default_factory=list)
 
 
 class Register(Asked, frozen=True, kw_only=True):
@@ -285,10 +314,11 @@ class LeasedRow(Wire, frozen=True, kw_only=True, omit_defaults=True):
     grants: list[str] = msgspec.field(default_factory=list)
 
 
-class LeaseAnswer(Wire, frozen=True, kw_only=True):
-    """What to deliver now. What is not acknowledged in time is given again."""
+class LeaseAnswer(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """What to take back, and then what to deliver. What is not acknowledged in time is given again."""
 
     reminders: list[LeasedRow]
+    withdrawals: list[WithdrawalRow] = msgspec.field(default_factory=list)
 
 
 class Acknowledge(Asked, frozen=True, kw_only=True):
@@ -319,11 +349,15 @@ class DrainAnswer(Wire, frozen=True, kw_only=True):
 
 
 class Wake(Asked, frozen=True, kw_only=True):
-    """Waits, for a session of a coding agent that is idle, until something should wake it."""
+    """Waits, for a session of a coding agent that is idle, until something should wake it.
+
+    Who `stays` waits beside the session for all its life, also while it works; nobody else need wait then.
+    """
 
     host: Host
     event: dict[str, object]
     wait_seconds: Wait = LONGEST_WAIT
+    stays: bool = False
 
 
 class WakeAnswer(Wire, frozen=True, kw_only=True):

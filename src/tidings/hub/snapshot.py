@@ -18,6 +18,7 @@ from tidings.hub.address import Registration
 from tidings.hub.board import Board
 from tidings.hub.envelope import Envelope
 from tidings.hub.hosting.hosted import Hosted
+from tidings.hub.withdrawal import Withdrawal
 from tidings.log import EventLog, LogRecord
 from tidings.log.search import last
 
@@ -35,6 +36,7 @@ _KEYS = {
     "hosted": "session_id",
     "open": "reminder_id",
     "finished": "reminder_id",
+    "withdrawn": "withdrawal_id",
 }
 """What a board holds, and by which member each is found."""
 
@@ -46,6 +48,13 @@ class Box(msgspec.Struct, frozen=True):
     reminder_ids: list[str]
 
 
+class Questions(msgspec.Struct, frozen=True):
+    """What a session is asked to take back, in its order."""
+
+    session_id: str
+    withdrawals: list[Withdrawal]
+
+
 class Pieces(msgspec.Struct, frozen=True, kw_only=True):
     """Some of a board."""
 
@@ -54,7 +63,9 @@ class Pieces(msgspec.Struct, frozen=True, kw_only=True):
     hosted: list[Hosted] = []
     open: list[Envelope] = []
     finished: list[Envelope] = []
+    withdrawn: list[Withdrawal] = []
     boxes: list[Box] = []
+    asked: list[Questions] = []
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -68,6 +79,7 @@ def taken(board: Board, cursor: int) -> Taken:
     """The board now; its values never change, so that this copies only where they are."""
     values = [(name, one) for name in _KEYS for one in getattr(board, name).values()]
     values += [("boxes", Box(name, list(ids))) for name, ids in board.boxes.items()]
+    values += [("asked", Questions(name, list(one.values()))) for name, one in board.asked.items()]
     return Taken(cursor, values)
 
 
@@ -113,6 +125,8 @@ def _put(board: Board, pieces: Pieces) -> None:
     for name, key in _KEYS.items():
         getattr(board, name).update({getattr(one, key): one for one in getattr(pieces, name)})
     board.boxes.update({box.session_id: dict.fromkeys(box.reminder_ids) for box in pieces.boxes})
+    for one in pieces.asked:
+        board.asked[one.session_id] = {each.withdrawal_id: each for each in one.withdrawals}
 
 
 def _split(values: list[tuple[str, msgspec.Struct]]) -> Iterator[Mapping[str, object]]:

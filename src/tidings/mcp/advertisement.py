@@ -12,8 +12,9 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from tidings.core.records import Record, record
+from tidings.core.records import Record
 from tidings.core.reminder import PROPAGATE, ROLE_HINTS, Payload, Reminder
+from tidings.core.trust import restricted
 from tidings.mcp.names import EXTENSION, MODERN
 
 
@@ -65,7 +66,7 @@ def within(reminder: Reminder, advertised: Advertised) -> tuple[Reminder, list[R
         given = _lowered(name, asked, allowed)
         if given != asked:
             changed[name] = given
-            written.append(_restricted(reminder, name, asked, given))
+            written.append(restricted(reminder, name, asked, given, reason="not advertised"))
     return (replace(reminder, **changed) if changed else reminder), written
 
 
@@ -77,19 +78,6 @@ def _lowered(name: str, asked: str, allowed: tuple[str, ...]) -> str:
         return "system"
     shorter = PROPAGATE[PROPAGATE.index(asked) + 1 :] if asked in PROPAGATE else ()
     return next((one for one in shorter if one in allowed), "none")
-
-
-def _restricted(reminder: Reminder, name: str, asked: str, given: str) -> Record:
-    return record(
-        "restricted",
-        reminder_id=reminder.id,
-        field=name,
-        asked=asked,
-        given=given,
-        origin=reminder.provenance.origin,
-        trust=reminder.trust,
-        reason="not advertised",
-    )
 
 
 def _object(value: Mapping[str, object], name: str) -> Mapping[str, object]:

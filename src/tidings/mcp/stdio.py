@@ -11,7 +11,9 @@ import asyncio
 import logging
 import os
 import stat
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
@@ -21,10 +23,7 @@ from pydantic import ValidationError
 from tidings.bridge import rpc
 from tidings.bridge.rpc import LONGEST_LINE, Call, Id, Malformed, RpcError
 from tidings.core.reminder import Payload
-
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
+from tidings.mcp.streams import Entered, Incoming, Received
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +31,8 @@ NO_MESSAGE = RpcError(
     rpc.INVALID_REQUEST,
     "not a JSON-RPC 2.0 message: `jsonrpc`, `method`, and an `id` that is text or whole",
 )
+
+CHUNK = 1 << 16
 
 MOST_SILENCED = 1_000
 """How many ids of ended requests are remembered, so that nothing more is written for them."""
@@ -138,7 +139,7 @@ class Pipe:
             self._transport.abort()
 
 
-class Reader:
+class Reader(Received):
     """The client's messages, one a line; what is none is refused and skipped."""
 
     def __init__(self, pipe: Pipe, lines: asyncio.StreamReader) -> None:
@@ -146,7 +147,7 @@ class Reader:
         self._lines = lines
         self._closed = False
 
-    async def receive(self) -> SessionMessage | Exception:
+    async def receive(self) -> Incoming:
         """The next message.
 
         Raises:
@@ -202,25 +203,8 @@ class Reader:
         """No more is read."""
         self._closed = True
 
-    def __aiter__(self) -> Self:
-        return self
 
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class Writer:
+class Writer(Entered):
     """What the SDK writes, one message a line."""
 
     def __init__(self, pipe: Pipe) -> None:
@@ -245,14 +229,6 @@ class Writer:
         """No more is written."""
         self._closed = True
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
 
 def are_pipes(*descriptors: int) -> bool:
     """Whether all can be made non-blocking without harm: pipes and sockets, no terminal and no file."""
@@ -261,6 +237,42 @@ def are_pipes(*descriptors: int) -> bool:
 
 def _is_pipe(mode: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+@asynccontextmanager
+async def piped(source: int, sink: int, deadline: float) -> AsyncIterator[tuple[int, int]]:
+    """What `open_pipe` may have in place of these two; of a terminal or a file threads make pipes.
+
+    Whoever else has a terminal open must not find it non-blocking, and a file cannot be waited for. At the
+    end what was written gets `deadline` seconds to arrive.
+    """
+    if are_pipes(source, sink):
+        try:
+            yield os.dup(source), os.dup(sink)
+        finally:
+            os.set_blocking(source, True)
+            os.set_blocking(sink, True)
+        return
+    input_end, feed = os.pipe()
+    drain, output_end = os.pipe()
+    _copied(os.dup(source), feed)
+    writing = _copied(drain, os.dup(sink))
+    yield input_end, output_end
+    await asyncio.to_thread(writing.join, deadline)
+
+
+def _copied(source: int, sink: int) -> threading.Thread:
+    """A thread that copies one to the other up to its end, and then closes both."""
+    thread = threading.Thread(target=_copy, args=(source, sink), name="tidings-stdio", daemon=True)
+    thread.start()
+    return thread
+
+
+def _copy(source: int, sink: int) -> None:
+    with os.fdopen(source, "rb", 0), os.fdopen(sink, "wb", 0), suppress(OSError):  # one side is gone
+        while data := os.read(source, CHUNK):
+            while data:
+                data = data[os.write(sink, data) :]
 
 
 async def open_pipe(source: int, sink: int) -> Pipe:

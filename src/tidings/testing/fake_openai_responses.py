@@ -7,10 +7,12 @@ from typing import Any
 
 from tidings.core.reminder import Payload
 from tidings.testing.fake_openai_chat import openai_error
-from tidings.testing.fake_steps import Frame, Refuse, Say, arguments_text, sse, words
+from tidings.testing.fake_steps import Call, Frame, Refuse, Say, arguments_text, sse, words
 
 _ROLES = ("system", "developer", "user", "assistant")
-_OUTPUTS = ("message", "function_call", "reasoning")
+_CALLS = ("function_call", "custom_tool_call")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+_OUTPUTS = ("message", "reasoning", *_CALLS)
 
 
 class FakeOpenAIResponses:
@@ -33,18 +35,18 @@ class FakeOpenAIResponses:
         return next(self._problems(items), None)
 
     def _problems(self, items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-        outputs = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+        outputs = [item["call_id"] for item in items if item.get("type") in _RESULTS]
         calls: set[str] = set()
         for at, item in enumerate(items):
             where = f"input[{at}]"
             kind = item.get("type", "message")
             if kind == "message":
                 yield from _message(where, item)
-            elif kind == "function_call":
+            elif kind in _CALLS:
                 calls.add(item["call_id"])
                 if item["call_id"] not in outputs:
                     yield f"{where}: the call {item['call_id']} has no output"
-            elif kind == "function_call_output":
+            elif kind in _RESULTS:
                 if item["call_id"] not in calls:
                     yield f"{where}: no call {item['call_id']} before this output"
             elif kind == "reasoning":
@@ -72,12 +74,7 @@ class FakeOpenAIResponses:
             part = {"type": "output_text", "text": say.text, "annotations": []}
             message = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
             items.append({**message, "status": "completed", "content": [part]})
-        for at, call in enumerate(say.calls):
-            function = {"type": "function_call", "id": f"fc_{number}_{at}", "name": call.name}
-            call_id = call.id or f"call_{number}_{at}"
-            more = {"call_id": call_id, "arguments": arguments_text(call), "status": "completed"}
-            inside = {"namespace": call.namespace} if call.namespace else {}
-            items.append({**function, **inside, **more})
+        items += [_call(call, number, at) for at, call in enumerate(say.calls)]
         return items
 
     def whole(self, say: Say, body: Payload, number: int) -> Payload:
@@ -116,6 +113,20 @@ class FakeOpenAIResponses:
         return sse(event, "response.failed")
 
 
+def _call(call: Call, number: int, at: int) -> dict[str, Any]:
+    common = {"name": call.name, "call_id": call.id or f"call_{number}_{at}", "status": "completed"}
+    if call.freeform:
+        return {
+            "type": "custom_tool_call",
+            "id": f"ctc_{number}_{at}",
+            **common,
+            "input": arguments_text(call),
+        }
+    inside = {"namespace": call.namespace} if call.namespace else {}
+    function = {"type": "function_call", "id": f"fc_{number}_{at}", **inside, **common}
+    return {**function, "arguments": arguments_text(call)}
+
+
 def _item_events(at: int, item: dict[str, Any]) -> list[Payload]:
     events: list[Payload] = []
     where = {"output_index": at, "item_id": item["id"]}
@@ -132,6 +143,11 @@ def _item_events(at: int, item: dict[str, Any]) -> list[Payload]:
         delta = {"type": "response.function_call_arguments.delta", **where, "delta": item["arguments"]}
         events = [{"type": "response.output_item.added", "output_index": at, "item": start}, delta]
         events.append({"type": "response.function_call_arguments.done", **whole})
+    elif item["type"] == "custom_tool_call":
+        start = {**item, "status": "in_progress", "input": ""}
+        delta = {"type": "response.custom_tool_call_input.delta", **where, "delta": item["input"]}
+        events = [{"type": "response.output_item.added", "output_index": at, "item": start}, delta]
+        events.append({"type": "response.custom_tool_call_input.done", **where, "input": item["input"]})
     return [*events, {"type": "response.output_item.done", "output_index": at, "item": item}]
 
 

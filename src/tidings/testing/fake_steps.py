@@ -23,13 +23,15 @@ DEADLINE = 10.0
 class Call(msgspec.Struct, frozen=True):
     """A tool call; `arguments` as text are sent as they are, broken or not. `id=""`: the wire's own.
 
-    `namespace` is that of a tool which has one: on the Responses wire only.
+    On the Responses wire only: `namespace` is that of a tool which has one, and a `freeform` tool takes its
+    arguments as plain text instead of JSON.
     """
 
     name: str
     arguments: Payload | str = {}
     id: str = ""
     namespace: str = ""
+    freeform: bool = False
 
 
 class Gate:

@@ -8,11 +8,8 @@ from contextlib import aclosing
 
 from tidings.watchers.changes import Batch
 from tidings.watchers.matching import Patterns
-from tidings.watchers.rerun import Cause
+from tidings.watchers.rerun import MOST_PATHS, Cause
 from tidings.watchers.tree import Tree
-
-MOST_PATHS = 100
-"""How many changed paths a cause names."""
 
 
 def cause_of(batch: Batch) -> Cause:

@@ -20,7 +20,7 @@ _FEW_FOLDERS = 500
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A path that something happened to: its stamp now, None when it is gone, and whether we wrote it."""
+    """A path that something happened to: its stamp now, None when it is gone, and whether we did it."""
 
     path: str
     stamp: int | None
@@ -72,7 +72,7 @@ def classify(
             changes[path] = FileChange("edited" if full else "created", path, own=one.own)
     for path in gone:
         if path not in moved:
-            changes[path] = FileChange("deleted", path)
+            changes[path] = FileChange("deleted", path, own=now[path].own)
     return tuple(changes[path] for path in sorted(changes))
 
 

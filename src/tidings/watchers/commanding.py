@@ -27,6 +27,8 @@ First: TypeAlias = Literal["failing", "always", "never"]
 LINES = 8
 """How many failing lines are shown."""
 LINE = 220
+MOST_LINES = 4_000
+"""How many lines of output are looked through: looking takes its time, and watchers share theirs."""
 TTL = 1
 TAGS = ("command",)
 
@@ -114,11 +116,19 @@ def failing_lines(command: str, run: Run) -> list[str]:
     """The first lines that say what is wrong: as a known verifier writes them, else by their sound."""
     if run.end == "not_started":
         return []
-    found = scan(run.text, verifiers_in(command), command, warnings=False).findings
-    lines = [one.summary for one in found] or _sounding(run.text)
+    text = _readable(run.text)
+    found = scan(text, verifiers_in(command), command, warnings=False).findings
+    lines = [one.summary for one in found] or _sounding(text)
     shown = [one_line(line, LINE) for line in lines[:LINES]]
     more = len(lines) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
+
+
+def _readable(text: str) -> str:
+    """The first and the last lines of a text that has more than can be looked through."""
+    lines = text.splitlines()
+    half = MOST_LINES // 2
+    return text if len(lines) <= MOST_LINES else "\n".join((*lines[:half], *lines[-half:]))
 
 
 def _sounding(text: str) -> list[str]:

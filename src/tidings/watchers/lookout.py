@@ -46,6 +46,7 @@ class Lookout:
         self._stop = stop
         self._poll = bool(os.environ.get("WATCHFILES_FORCE_POLLING")) if poll is None else poll
         self._notify: RustNotify | None = None
+        self._former: RustNotify | None = None
         self._left: Raw = set()
 
     def cover(self, folders: Iterable[str]) -> None:
@@ -58,14 +59,14 @@ class Lookout:
         before = self._notify
         if before is not None and _SEES_BELOW:
             return
+        self._take_over()  # two of a kind at a time: the system counts every watched folder of each
         places = [str(self._root / folder) for folder in ([""] if _SEES_BELOW else folders)]
         self._notify = _notify(self._root, places, self._poll)
-        if before is not None:
-            self._left |= self._heard(before, 1, step_ms=1) or set()
-            before.close()
+        self._former = before
 
     def wait(self, timeout_ms: int) -> Raw | None:
         """The next burst; nothing if none comes within the time, None when asked to stop."""
+        self._take_over()
         raw, self._left = self._left, set()
         if self._notify is None:
             return raw
@@ -93,9 +94,17 @@ class Lookout:
 
     def close(self) -> None:
         """Look at nothing any more."""
+        self._take_over()
         if self._notify is not None:
             self._notify.close()
             self._notify = None
+
+    def _take_over(self) -> None:
+        """End the former watch; what it was told, and what is still on its way to it, is kept."""
+        if self._former is not None:
+            self._left |= self._heard(self._former, STEP_MS, step_ms=1) or set()
+            self._former.close()
+            self._former = None
 
     def _heard(self, notify: RustNotify, timeout_ms: int, step_ms: int = STEP_MS) -> Raw | None:
         """What happened until a step passed without more; nothing after the time, None at the end."""

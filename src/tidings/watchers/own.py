@@ -1,9 +1,9 @@
 """The agent's own writes: what it wrote itself it need not be told.
 
-A write is known by what the file was right after it (size, time, inode), or by the SHA-256 that somebody
-announces, before or after writing. As soon as anyone else changes the file neither fits, and the change is
-told. `heard` wraps tools so that their `file_edited` events are noted at once; what a command of the agent
-writes cannot be known, and is told.
+A write is known by what the file was right after it (size, time, inode; or that it was gone), or by the
+SHA-256 that somebody announces, before or after writing. As soon as anyone else changes the file neither
+fits, and the change is told. `heard` wraps tools so that their `file_edited` events are noted at once; what
+a command of the agent writes cannot be known, and is told.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class OwnWrites:
         self.grace = grace
         self.complete = complete
         self._lock = Lock()
-        self._stamps: OrderedDict[str, Stamp] = OrderedDict()
+        self._stamps: OrderedDict[str, Stamp | None] = OrderedDict()
         self._hashes: OrderedDict[str, str] = OrderedDict()
 
     def note(self, path: str, sha256: str | None = None) -> bool:
-        """The agent wrote `path`, or with a hash is about to; False when there is no such file.
+        """The agent wrote `path`, or with a hash is about to; False when it is gone, by the agent then.
 
         Raises:
             CallerError: a hash that is none.
@@ -64,12 +64,12 @@ class OwnWrites:
             if sha256 is not None:
                 self._announce(str(target), sha256)
                 return True
-            stamp = stamp_of(target.stat())
+            stamp = _stamp(target)
         except (OSError, RuntimeError):
             return False
         with self._lock:
             _keep(self._stamps, str(target), stamp)
-        return True
+        return stamp is not None
 
     def _announce(self, name: str, digest: str) -> None:
         read = digest.lower().removeprefix("sha256:")
@@ -83,6 +83,8 @@ class OwnWrites:
         name = str(path)
         with self._lock:
             stamp, expected = self._stamps.get(name), self._hashes.get(name)
+            if stamp is None:
+                self._stamps.pop(name, None)
         if stamp == stamp_of(stat):
             return True
         if expected is None or stat.st_size > LARGEST_HASHED:
@@ -95,6 +97,11 @@ class OwnWrites:
             with self._lock:
                 _keep(self._stamps, name, stamp_of(stat))
         return found == expected
+
+    def removed(self, path: Path) -> bool:
+        """Whether it was the agent who removed a file, which has not been back since."""
+        with self._lock:
+            return self._stamps.get(str(path), ()) is None
 
     def heard(self, tools: Iterable[Tool | Function]) -> list[Tool]:
         """The same tools; what they emit as `file_edited` is noted before anyone else hears it."""
@@ -109,6 +116,14 @@ class OwnWrites:
         path = payload.get("path")
         if isinstance(path, str):
             self.note(path)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """What a file is now; None when it is gone."""
+    try:
+        return stamp_of(path.stat())
+    except FileNotFoundError:
+        return None
 
 
 def _keep(table: OrderedDict[str, T], name: str, value: T) -> None:

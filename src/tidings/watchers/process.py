@@ -8,6 +8,7 @@ own tools: a group that is killed at its deadline or when the run is stale.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -58,11 +59,16 @@ async def run_command(
         ended = await run_process(argv, cwd=cwd, env=env, deadline=deadline, limit=limit)
     except OSError as error:
         return Run("not_started", text=error.strerror or str(error))
-    text = redact(without_colours(whole_lines(ended.output)), known_secrets(env))
+    text = await asyncio.to_thread(_shown, ended.output, env)
     if ended.timed_out:
         return Run("timed_out", None, text, ended.output.truncated, deadline)
     end: End = "passed" if ended.exit_code == 0 else "failed"
     return Run(end, ended.exit_code, text, ended.output.truncated)
+
+
+def _shown(output: Clipped, environ: Mapping[str, str]) -> str:
+    """The output as it may be shown. Of two million characters that takes seconds: no loop waits for it."""
+    return redact(without_colours(whole_lines(output)), known_secrets(environ))
 
 
 def whole_lines(output: Clipped) -> str:

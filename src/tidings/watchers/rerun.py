@@ -23,6 +23,8 @@ ECHO = 1.0
 ECHOES = 3
 """How many such echoes cost nothing; each more doubles the wait."""
 LONGEST_WAIT = 60.0
+MOST_PATHS = 100
+"""How many changed paths a cause names."""
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -34,7 +36,7 @@ class Cause(msgspec.Struct, frozen=True):
 
     def and_then(self, later: Cause) -> Cause:
         """Both causes as one."""
-        paths = tuple(dict.fromkeys((*self.paths, *later.paths)))
+        paths = tuple(dict.fromkeys((*self.paths, *later.paths)))[:MOST_PATHS]
         return Cause(paths, self.stale or later.stale, self.own and later.own)
 
 

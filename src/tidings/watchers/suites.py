@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -98,7 +99,8 @@ class SuiteWatcher:
                 environ=self._environ,
                 more=self._runner.environment(report, self._environ),
             )
-            return Suites(run, read_report(run, report, root, self._environ))
+            found = await asyncio.to_thread(read_report, run, report, root, self._environ)
+            return Suites(run, found)
 
 
 def read_report(run: Run, file: Path, root: Path, environ: Mapping[str, str] = os.environ) -> Report | None:

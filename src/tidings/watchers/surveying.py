@@ -58,7 +58,7 @@ class Survey:
             elif not self._ignores.file(path) and self._may_have_changed(path, there):
                 found.files.append(self._seen(path, there))
         known = self._known.files
-        found.files += [Seen(path, None) for path in dict.fromkeys(gone) if path in known]
+        found.files += [self._gone(path) for path in dict.fromkeys(gone) if path in known]
         return found
 
     def walk(self, folders: Iterable[str]) -> Found:
@@ -90,11 +90,16 @@ class Survey:
 
     def judged(self, seen: Iterable[Seen]) -> list[Seen]:
         """The same, asked once more whether the agent wrote it."""
-        return [self._again(one) if one.stamp is not None and not one.own else one for one in seen]
+        return [one if one.own else self._again(one) for one in seen]
 
     def _again(self, one: Seen) -> Seen:
+        if one.stamp is None:
+            return self._gone(one.path)
         there = self._stat(one.path)
         return one if there is None else self._seen(one.path, there)
+
+    def _gone(self, path: str) -> Seen:
+        return Seen(path, None, self._own is not None and self._own.removed(self._root / path))
 
     def _seen(self, path: str, there: os.stat_result) -> Seen:
         own = self._own is not None and self._own.wrote(self._root / path, there)

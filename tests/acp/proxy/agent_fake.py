@@ -94,6 +94,16 @@ def steer(message: Message) -> None:
     answer(waiting, [*waiting["params"]["prompt"], *message["params"]["prompt"]])
 
 
+def revoke(message: Message) -> None:
+    """What is named `red` is still queued; everything else was delivered."""
+    name = message["params"]["reminderId"]
+    if name == "red":
+        send({"id": message["id"], "result": {"status": "revoked", "reminderId": name}})
+        return
+    late = {"code": -32602, "message": "too late", "data": {"reason": "already_delivered"}}
+    send({"id": message["id"], "error": late})
+
+
 def serve(message: Message) -> None:
     method = message.get("method")
     if method == "initialize":
@@ -110,6 +120,10 @@ def serve(message: Message) -> None:
         steer(message)
     elif method == "session/inject_reminder" and "native" in WORDS:
         send({"id": message["id"], "result": {"reminderId": "native-1", "seen": message["params"]}})
+    elif method == "session/revoke_reminder" and "native" in WORDS:
+        revoke(message)
+    elif method == "session/clear_reminders" and "native" in WORDS:
+        send({"id": message["id"], "result": {"removedCount": 2}})
     elif method is not None and "id" in message:
         send({"id": message["id"], "error": {"code": -32601, "message": f"unknown {method}"}})
 

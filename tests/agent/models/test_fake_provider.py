@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tidings.agent.port import Usage
+from tidings.testing.fake_openai_responses import FakeOpenAIResponses
 from tidings.testing.fake_provider import Call, FakeProvider, Gate, Received, Refuse, Say
 
 PATHS = {
@@ -211,6 +212,30 @@ def test_a_call_of_a_tool_with_a_namespace_names_it() -> None:
     calls = (Call("spawn", namespace="agents"), Call("read"))
     _, response = send("openai_responses", {"input": [user()]}, Say(calls=calls))
     assert [item.get("namespace") for item in response["output"]] == ["agents", None]
+
+
+def test_a_freeform_call_carries_its_text_as_it_is_and_needs_a_result() -> None:
+    call = Call("apply_patch", "*** Begin Patch", freeform=True)
+    _, response = send("openai_responses", {"input": [user()]}, Say(calls=(call,)))
+    made = {"type": "custom_tool_call", "id": "ctc_1_0", "call_id": "call_1_0", "name": "apply_patch"}
+    [item] = response["output"]
+    assert item == {**made, "input": "*** Begin Patch", "status": "completed"}
+    status, told = send("openai_responses", {"input": [user(), item]})
+    assert (status, told["error"]["message"]) == (400, "input[1]: the call call_1_0 has no output")
+    result = {"type": "custom_tool_call_output", "call_id": "call_1_0", "output": "Done."}
+    assert send("openai_responses", {"input": [user(), item, result]})[0] == 200
+
+
+def test_a_freeform_call_streams_its_text() -> None:
+    call = Call("apply_patch", "*** Begin Patch", freeform=True)
+    frames = FakeOpenAIResponses().frames(Say(calls=(call,)), {"model": "m"}, 1)
+    events = [json.loads(frame.data.split(b"data: ")[1]) for frame in frames]
+    assert [(each["type"], each.get("delta") or each.get("input")) for each in events[1:-1]] == [
+        ("response.output_item.added", None),
+        ("response.custom_tool_call_input.delta", "*** Begin Patch"),
+        ("response.custom_tool_call_input.done", "*** Begin Patch"),
+        ("response.output_item.done", None),
+    ]
 
 
 @pytest.mark.parametrize("wire", PATHS)

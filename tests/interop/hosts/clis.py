@@ -33,6 +33,11 @@ SUMMARY_MARKS = (
 )
 """Words that stand only in a request for a summary, one for each agent."""
 
+BEFORE, AFTER = "hello\n", "hello there\n"
+ADDED = "*** Begin Patch\n*** Add File: {name}\n+hello\n*** End Patch\n"
+UPDATED = "*** Begin Patch\n*** Update File: {name}\n@@\n-hello\n+hello there\n*** End Patch\n"
+"""Patches that make such a file, and change it."""
+
 SUMMARY = Say(text="<summary>What was said before.</summary>")
 
 TRUSTED = """\
@@ -59,6 +64,12 @@ class Cli(msgspec.Struct, frozen=True, kw_only=True):
     """The call of the tool that runs a command."""
     delegate: Callable[[str], Call]
     """The call of the tool that starts a sub-agent."""
+    edits: Callable[[Path], tuple[Call, ...]]
+    """The calls that make a file with `BEFORE` in it and change that to `AFTER`, one in each answer."""
+    patch: Callable[[str], Call] | None = None
+    """The call of the tool that applies a patch, where models that know it are given one."""
+    patching: tuple[str, ...] = ()
+    """The arguments that choose such a model."""
     last_words: Callable[[str], Say] = lambda text: Say(text=text)
     """How a sub-agent ends."""
     full: Usage
@@ -135,6 +146,32 @@ def _run_opencode(prompt: str) -> list[str]:
     return [binary("opencode-ai", "opencode"), "run", "--format", "json", prompt]
 
 
+def patches(path: Path) -> tuple[str, ...]:
+    """The patches that make a file of this name, and change it."""
+    return tuple(each.format(name=path.name) for each in (ADDED, UPDATED))
+
+
+def _tools_of(
+    write: str, edit: str, path: str, *words: str, **more: str
+) -> Callable[[Path], tuple[Call, ...]]:
+    """Calls of a tool that writes a whole file, and of one that changes some words of it."""
+    content, old, new = words
+
+    def calls(file: Path) -> tuple[Call, ...]:
+        where = {path: str(file)}
+        return (
+            Call(write, {**where, content: BEFORE}, id="write"),
+            Call(edit, {**where, old: BEFORE, new: AFTER, **more}, id="edit"),
+        )
+
+    return calls
+
+
+def _patched_by_shell(file: Path) -> tuple[Call, ...]:
+    command = "apply_patch <<'EOF'\n{patch}EOF\n"
+    return tuple(Call("exec_command", {"cmd": command.format(patch=each)}) for each in patches(file))
+
+
 CLAUDE_CODE = Cli(
     host="claude-code",
     package="@anthropic-ai/claude-code",
@@ -146,8 +183,10 @@ CLAUDE_CODE = Cli(
     delegate=lambda prompt: Call(
         "Agent", {"description": "a part", "prompt": prompt, "subagent_type": "general-purpose"}
     ),
+    edits=_tools_of("Write", "Edit", "file_path", "content", "old_string", "new_string"),
     full=Usage(995_000, 5, 0),
     after_tools="system",
+    cannot={"patch": "it has no tool for patches"},
 )
 
 CLIS: dict[str, Cli] = {
@@ -158,6 +197,7 @@ CLIS: dict[str, Cli] = {
         settle=_agent_sdk,
         command=_run_agent_sdk,
         cannot={
+            **CLAUDE_CODE.cannot,
             "connect": "a program joins with two lines of its own",
             "resume": "the program begins a session of its own each time",
             "wake": "a callback is heard only while its program works",
@@ -172,8 +212,12 @@ CLIS: dict[str, Cli] = {
         again=lambda prompt: _run_codex("resume", "--last", prompt),
         shell=lambda command: Call("exec_command", {"cmd": command}),
         delegate=lambda prompt: Call("spawn_agent", {"message": prompt}, namespace="multi_agent_v1"),
+        edits=_patched_by_shell,
+        patch=lambda patch: Call("apply_patch", patch, freeform=True),
+        patching=("--model", "gpt-5.5"),
         full=Usage(50_000, 5, 0),
         after_tools="developer",
+        cannot={"tell of its writes": "after a patch by its shell tool it tells no hook"},
     ),
     "gemini": Cli(
         host="gemini",
@@ -188,6 +232,15 @@ CLIS: dict[str, Cli] = {
         delegate=lambda prompt: Call(
             "invoke_agent", {"agent_name": "generalist", "prompt": prompt}, id="delegate"
         ),
+        edits=_tools_of(
+            "write_file",
+            "replace",
+            "file_path",
+            "content",
+            "old_string",
+            "new_string",
+            instruction="Greet.",
+        ),
         last_words=lambda text: Say(
             calls=(Call("complete_task", {"result": {"response": text}}, id="complete"),)
         ),
@@ -195,6 +248,8 @@ CLIS: dict[str, Cli] = {
         after_tools="user",
         appends=False,
         cannot={
+            "patch": "it has no tool for patches",
+            "prove": "it keeps no file that shows what the model read",
             "compact": "its hooks are not told of one; news are shown anew with every request",
             "resume": "what was told is not in its transcript",
             "wake": "it has no way in from outside",
@@ -211,9 +266,15 @@ CLIS: dict[str, Cli] = {
         delegate=lambda prompt: Call(
             "task", {"description": "a part", "prompt": prompt, "subagent_type": "general"}
         ),
+        edits=_tools_of("write", "edit", "filePath", "content", "oldString", "newString"),
+        patch=lambda patch: Call("apply_patch", {"patchText": patch}),
+        patching=("--model", "fake/gpt-5.5"),
         full=Usage(99_000, 5, 0),
         after_tools="tool",
-        cannot={"continue": "`opencode run` leaves when the model has ended, and drops later prompts"},
+        cannot={
+            "continue": "`opencode run` leaves when the model has ended, and drops later prompts",
+            "prove": "it keeps no file that shows what the model read",
+        },
     ),
 }
 

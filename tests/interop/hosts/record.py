@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from tests.interop.agents import Room
-from tests.interop.hosts.clis import CLIS, TASK, Cli, Side
+from tests.interop.hosts.clis import CLIS, TASK, Cli, Side, patches
 from tests.interop.hosts.neutral import Neutral, places
 from tests.interop.install import ROOT, installed
 from tidings.testing.fake_provider import FakeProvider, Gate, Say
@@ -67,39 +67,73 @@ def listen(host: str, room: Room, folder: Path) -> Mapping[str, str]:
     return {}
 
 
-Script = Callable[[Cli, Gate], tuple[list[Say], Side]]
+class Scene(msgspec.Struct, frozen=True):
+    """What a script may refer to: the agent, a gate that opens when its sub-agent has ended, its folder."""
+
+    cli: Cli
+    ended: Gate
+    work: Path
 
 
-def _batch(cli: Cli, _: Gate) -> tuple[list[Say], Side]:
+Script = Callable[[Scene], tuple[list[Say], Side]]
+
+
+def _batch(at: Scene) -> tuple[list[Say], Side]:
     """Two tools in one step, one of which fails."""
-    calls = (cli.shell("echo one > one.txt"), cli.shell("echo two >&2; exit 3"))
+    calls = (at.cli.shell("echo one > one.txt"), at.cli.shell("echo two >&2; exit 3"))
     return [Say(text="I do both.", calls=calls), Say(text="Done.")], Side()
 
 
-def _child(cli: Cli, ended: Gate) -> tuple[list[Say], Side]:
+def _child(at: Scene) -> tuple[list[Say], Side]:
     """A sub-agent that runs a tool; the parent goes on when it has ended, or hears of it later."""
-    side = Side(Say(calls=(cli.shell("echo child"),)), cli.last_words("The child is done."))
-    delegated = Say(calls=(cli.delegate(f"{TASK} Now."),))
-    return [delegated, Say(text="It works.", before=ended), Say(text="It is done.")], side
+    side = Side(Say(calls=(at.cli.shell("echo child"),)), at.cli.last_words("The child is done."))
+    delegated = Say(calls=(at.cli.delegate(f"{TASK} Now."),))
+    return [delegated, Say(text="It works.", before=at.ended), Say(text="It is done.")], side
 
 
-def _compaction(cli: Cli, _: Gate) -> tuple[list[Say], Side]:
+def _compaction(at: Scene) -> tuple[list[Say], Side]:
     """A step whose usage fills the window."""
-    return [Say(calls=(cli.shell("echo one"),), usage=cli.full), Say(text="Done.")], Side()
+    return [Say(calls=(at.cli.shell("echo one"),), usage=at.cli.full), Say(text="Done.")], Side()
 
 
-SCENES: dict[str, Script] = {"batch": _batch, "child": _child, "compaction": _compaction}
+def _edit(at: Scene) -> tuple[list[Say], Side]:
+    """A file that is made, and then changed."""
+    return [*(Say(calls=(each,)) for each in at.cli.edits(at.work / EDITED)), Say(text="Done.")], Side()
+
+
+def _patch(at: Scene) -> tuple[list[Say], Side]:
+    """The same by patches."""
+    assert at.cli.patch is not None
+    calls = map(at.cli.patch, patches(at.work / EDITED))
+    return [*(Say(calls=(each,)) for each in calls), Say(text="Done.")], Side()
+
+
+EDITED = "greeting.txt"
+SCENES: dict[str, Script] = {
+    "batch": _batch,
+    "child": _child,
+    "compaction": _compaction,
+    "edit": _edit,
+    "patch": _patch,
+}
+
+
+def scenes_of(cli: Cli) -> list[str]:
+    """The scenes that an agent can play."""
+    return [scene for scene in SCENES if scene != "patch" or cli.patch is not None]
 
 
 def record(host: str, scene: str) -> list[dict[str, Any]]:
     """What the hooks of `host` were told in a scene, with neutral values."""
     cli, ended = CLIS[host], Gate(deadline=SECONDS)
-    steps, side = SCENES[scene](cli, ended)
-    with TemporaryDirectory(prefix="tidings-") as folder, FakeProvider(*steps, aside=side) as provider:
+    command = [*cli.command("Do your part."), *(cli.patching if scene == "patch" else ())]
+    with TemporaryDirectory(prefix="tidings-") as folder:
         room, heard = Room(Path(folder), ""), Path(folder) / "heard"
+        steps, side = SCENES[scene](Scene(cli, ended, room.work))
         heard.mkdir()
-        more = {**cli.settle(room, provider), **listen(host, room, heard)}
-        _run(cli.command("Do your part."), room, more, lambda: _child_ended(side, heard) and ended.open())
+        with FakeProvider(*steps, aside=side) as provider:
+            more = {**cli.settle(room, provider), **listen(host, room, heard)}
+            _run(command, room, more, lambda: _child_ended(side, heard) and ended.open())
         assert provider.refused == [], provider.refused
         neutral = Neutral(places(str(room.work), str(room.home), f"{folder}/tmp"))
         return [json.loads(neutral(path.read_text())) for path in sorted(heard.iterdir())]
@@ -153,7 +187,7 @@ def write(host: str) -> None:
     folder = PAYLOADS / host
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for scene in SCENES:
+    for scene in scenes_of(CLIS[host]):
         told = record(host, scene)
         lines = (json.dumps(each, ensure_ascii=False) for each in told)
         (folder / f"{scene}.jsonl").write_text("\n".join(lines) + "\n")

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from tests.interop.hosts.clis import AFTER
 from tests.interop.hosts.looking import extends, last_calls, outside, places
 from tests.interop.hosts.stage import Stage, gate
 from tidings.testing.fake_provider import Say
@@ -224,3 +225,21 @@ def test_the_session_is_listed_with_its_host_and_what_it_can_do(stage: Stage) ->
     (row,) = listed
     assert (row["agent"], row["workspace"]) == (stage.cli.host, str(stage.room.work.resolve()))
     assert row["capabilities"]
+
+
+@pytest.mark.parametrize("stage", ["codex"], indirect=True)
+def test_news_that_come_before_a_patch_by_the_shell_stand_in_the_next_request(stage: Stage) -> None:
+    held = gate()
+    first, second = stage.cli.edits(stage.room.work / "greeting.txt")
+    stage.provider.add(Say(calls=(first,), before=held), Say(calls=(second,)), Say(text="Done."))
+
+    async def work() -> None:
+        async with stage.hub(), stage.run() as agent:
+            await agent.reached(held)
+            await stage.remind(NEWS)
+            held.open()
+            await agent.end()
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1, 1]
+    assert (stage.room.work / "greeting.txt").read_text() == AFTER

@@ -6,6 +6,7 @@ import asyncio
 
 from msgspec.structs import replace
 
+from tests.interop.client import DEADLINE
 from tests.interop.hosts.clis import TASK
 from tests.interop.hosts.looking import places
 from tests.interop.hosts.record import listen
@@ -154,3 +155,22 @@ def test_after_disconnect_the_agent_knows_us_no_more(stage: Stage) -> None:
 
     asyncio.run(work())
     assert mentions(stage) == [0]
+
+
+def test_what_was_told_is_found_in_the_agents_own_file(stage: Stage) -> None:
+    stage.needs("prove")
+    held = gate()
+    stage.provider.add(stage.step("echo one", before=held), Say(text="Done."))
+
+    async def work() -> None:
+        async with stage.hub(), stage.run() as agent:
+            await agent.reached(held)
+            told = await stage.remind(NEWS)
+            held.open()
+            await agent.end()
+            async with asyncio.timeout(DEADLINE):
+                while told not in await stage.tidings("log", "show", "--kind", "hub.host.seen", "--json"):
+                    continue
+
+    asyncio.run(work())
+    assert mentions(stage) == [0, 1]

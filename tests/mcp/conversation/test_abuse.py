@@ -19,9 +19,10 @@ from tidings.mcp.config import Server
 from tidings.mcp.conversation.consent import Grant, target_of
 from tidings.mcp.conversation.errand import Result
 from tidings.mcp.conversation.hosted import HostedPeer, peers_of
-from tidings.mcp.conversation.wire import LONGEST_ITEM, MOST_ITEMS, Item
+from tidings.mcp.conversation.wire import MOST_ITEMS, Item
 from tidings.mcp.host.servers import Servers
 from tidings.mcp.host.settings import Backoff, Deadlines
+from tidings.mcp.host.stdio import TOO_LARGE
 
 SCRIPT = str(Path(__file__).with_name("fake_server.py"))
 QUICK = Deadlines(connect=50, probe=30, request=50, stop=10)
@@ -162,21 +163,42 @@ def test_junk_is_counted_and_nothing_else_of_it_remains(tmp_path: Path, form: st
     play(scene)
 
 
-def test_of_a_hundred_thousand_items_the_first_are_looked_at(tmp_path: Path) -> None:
+def test_of_thirty_thousand_items_the_first_are_looked_at(tmp_path: Path) -> None:
     async def scene() -> None:
         async with connected(tmp_path, [fake(tmp_path, habit="many")]) as stage:
             [result] = await stage.asker.ask(words())
             assert result.items == tuple(Item(f"item {number}") for number in range(MOST_ITEMS))
-            assert result.junk == 100_000 - MOST_ITEMS
+            assert result.junk == 30_000 - MOST_ITEMS
 
     play(scene)
 
 
-def test_ten_megabytes_are_cut_to_what_an_item_may_have(tmp_path: Path) -> None:
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize("habit", ["huge", "brackets"])
+def test_ten_megabytes_of_answer_are_not_even_read_and_the_next_message_is_asked_about(
+    tmp_path: Path, habit: str, era: str
+) -> None:
     async def scene() -> None:
-        async with connected(tmp_path, [fake(tmp_path, habit="huge")]) as stage:
-            [result] = await stage.asked_until(lambda: stage.peers[0].back == 1)
-            assert (result.kind, [len(item.text) for item in result.items]) == ("answered", [LONGEST_ITEM])
+        async with connected(tmp_path, [fake(tmp_path, habit=habit, era=era)]) as stage:
+            tally = stage.peers[0].inner._link.intake.tally
+            for number in (1, 2):
+                assert await stage.asker.ask(words(message=f"m{number}")) == [
+                    Result(server="fake", kind="failed", reason=f"MCPError: {TOO_LARGE.message}")
+                ]
+                assert tally.total["too_large"] == number
+
+    play(scene)
+
+
+def test_ten_megabytes_that_come_late_are_not_read_either(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with connected(tmp_path, [fake(tmp_path, habit="late then huge")]) as stage:
+            tally = stage.peers[0].inner._link.intake.tally
+            first = await stage.asked_until(lambda: stage.peers[0].sent == 1)
+            assert [one.kind for one in first] == ["late"]
+            await stage.until(lambda: not stage.asker._fading)
+            assert [one.kind for one in await stage.asker.ask(words(message="m2"))] == ["answered"]
+            assert tally.total["too_large"] == 1
 
     play(scene)
 

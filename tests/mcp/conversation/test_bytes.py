@@ -216,37 +216,123 @@ async def relayed(url: str) -> AsyncIterator[tuple[str, Relay]]:
         listening.close()
 
 
-@pytest.mark.parametrize(
-    ("form", "era", "counts"),
-    [
-        ("proper", "legacy", [0, 1, 0, 0]),
-        ("proper", "modern", [0, 1, 0, 0]),
-        ("literal", "legacy", [0, 1, 0, 0]),
-        ("literal", "modern", [0, 0, 0, 0]),
-    ],
+class Tapped(Talk):
+    """A talk with one server over HTTP, behind a relay that keeps every byte on its way there."""
+
+    def __init__(self, folder: Path, form: str, era: Era) -> None:
+        super().__init__(folder)
+        self._running = memory(form, folder / "seen")
+        self._era: Era = era
+        self.relay: Relay
+        self.server: Server
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[None]:
+        async with (
+            serving(self._running, deadline=2) as url,
+            relayed(url) as (place, self.relay),
+        ):
+            self.server = Server(name="memory", url=place, era=self._era)
+            async with self.serving(self.server) as servers:
+                assert servers["memory"].state == "connected"
+                await self._standing()
+                self.talk.join(self.registry, peers_of(servers))
+                yield
+
+    async def _standing(self) -> None:
+        """Wait for the GET stream, without which nothing is answered in the literal form."""
+        reminders = reminders_of(self._running)
+        assert reminders is not None
+        while self._era == "legacy" and not reminders.delivery._listening:  # noqa: ASYNC110 bounded by play
+            await asyncio.sleep(0)
+
+    async def said(self, name: str, *scopes: Scope) -> None:
+        """Ask and answer once, with these scopes granted and no others."""
+        self.consents.revoke("memory")
+        if scopes:
+            self.grant(self.server, *scopes)
+        await self.run(f"asked-{name}", f"answered-{name}")
+
+    async def until_heard(self, word: bytes, times: int) -> None:
+        """Wait for what was handed to the transport before: a notification is not waited for."""
+        while self.relay.heard.count(word) < times:  # noqa: ASYNC110 bounded by play
+            await asyncio.sleep(0)
+
+    def count(self, *names: str) -> dict[str, tuple[int, int]]:
+        """How often each question and each answer went to the server."""
+        words = {name: (f"asked-{name}".encode(), f"answered-{name}".encode()) for name in names}
+        heard = self.relay.heard
+        return {name: (heard.count(asked), heard.count(told)) for name, (asked, told) in words.items()}
+
+
+TAPPED = pytest.mark.parametrize(
+    ("form", "era"), [(form, era) for form in ("proper", "literal") for era in ("legacy", "modern")]
 )
-def test_over_http_too_only_the_message_leaves_and_only_with_consent(
-    tmp_path: Path, form: str, era: Era, counts: list[int]
+
+
+def passes(form: str, era: Era) -> bool:
+    """Whether a user message passes: stateless HTTP has no notifications, and so no literal form."""
+    return form == "proper" or era == "legacy"
+
+
+@TAPPED
+def test_over_http_every_scope_lets_out_its_own_words_and_not_a_byte_more(
+    tmp_path: Path, form: str, era: Era
 ) -> None:
     async def scene() -> None:
-        talk = Talk(tmp_path)
-        running = memory(form, tmp_path / "seen")
-        async with serving(running, deadline=2) as url, relayed(url) as (place, relay):
-            server = Server(name="memory", url=place, era=era)
-            async with talk.serving(server) as servers:
-                assert servers["memory"].state == "connected"
-                reminders = reminders_of(running)
-                assert reminders is not None
-                while era == "legacy" and not reminders.delivery._listening:  # noqa: ASYNC110 bounded by play
-                    await asyncio.sleep(0)
-                talk.talk.join(talk.registry, peers_of(servers))
-                await talk.run("asked-without", "answered-without")
-                talk.grant(server, "message")
-                await talk.run("asked-granted", "answered-granted")
-                talk.consents.revoke("memory")
-                await talk.run("asked-after", "answered-after")
-        words = (b"asked-without", b"asked-granted", b"asked-after", b"answered-")
-        assert [relay.heard.count(word) for word in words] == counts
+        talk = Tapped(tmp_path, form, era)
+        async with talk.connected():
+            await talk.said("first")
+            before = len(talk.relay.heard)
+            await talk.said("second")
+            assert len(talk.relay.heard) == before
+            await talk.said("third", "message")
+            await talk.said("fourth", "message", "history")
+            await talk.said("fifth", "message", "assistant")
+            await talk.said("sixth", "assistant")
+            asked, told = int(passes(form, era)), int(era == "legacy")
+            for name in ("fifth", "sixth"):
+                await talk.until_heard(f"answered-{name}".encode(), times=told)
+            after = len(talk.relay.heard)
+            await talk.said("seventh")
+            assert len(talk.relay.heard) == after
+            heard = talk.count("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+        assert heard == {
+            "first": (asked, asked),  # as the history of the fourth
+            "second": (asked, asked),
+            "third": (2 * asked, asked),
+            "fourth": (asked, 0),
+            "fifth": (asked, told),
+            "sixth": (0, told),
+            "seventh": (0, 0),
+        }
+        assert str(tmp_path).encode() not in talk.relay.heard
+
+    play(scene)
+
+
+@TAPPED
+def test_over_http_a_revocation_in_the_middle_of_a_turn_counts_at_once(
+    tmp_path: Path, form: str, era: Era
+) -> None:
+    async def scene() -> None:
+        talk = Tapped(tmp_path, form, era)
+
+        def revoke() -> str:
+            """Take the consent back while the agent works."""
+            done = talk.revoke("memory")
+            talk.session.inject("added-after")
+            return done
+
+        async with talk.connected():
+            talk.grant(talk.server, "message", "history", "assistant")
+            steps = (call("revoke"), "answered-before")
+            await talk.run("asked-before", *steps, tools=[as_tool(revoke)])
+            after = len(talk.relay.heard)
+            await talk.said("after")
+            assert len(talk.relay.heard) == after
+            assert talk.count("before", "after") == {"before": (passes(form, era), 0), "after": (0, 0)}
+            assert b"added-after" not in talk.relay.heard
 
     play(scene)
 

@@ -315,7 +315,7 @@ def test_a_consent_that_is_revoked_between_two_turns_takes_its_context_along(tmp
 
 def test_without_consent_the_loop_runs_as_ever_and_says_once_what_to_do(tmp_path: Path) -> None:
     async def scene() -> None:
-        memory = Scripted("memory", says("found"))
+        memory = Scripted("memory", says("found"), Offer(purpose="recalls your notes"))
         loop = Loop(tmp_path, memory)
         for task in ("one", "two"):
             result, [request] = await loop.run(task, "Done.")
@@ -326,7 +326,7 @@ def test_without_consent_the_loop_runs_as_ever_and_says_once_what_to_do(tmp_path
                 "code": "conversation_no_consent",
                 "producer": "mcp:memory",
                 "message": "the MCP server memory asks to see the conversation and may not: "
-                "tidings consent grant",
+                "tidings consent grant: it says why: 'recalls your notes'",
                 "origin": "memory",
             }
         ]

@@ -42,6 +42,21 @@ def test_a_server_that_offers_nothing_wants_nothing(capabilities: object) -> Non
     assert read_offer(capabilities) is None
 
 
+def test_an_offer_says_what_would_have_to_be_granted_for_it() -> None:
+    offers = [
+        Offer(),
+        Offer(history=True, assistant_response=True),
+        Offer(user_message=False, history=True, assistant_response=True),
+        Offer(user_message=False),
+    ]
+    assert [offer.scopes for offer in offers] == [
+        ("message",),
+        ("message", "history", "assistant"),
+        ("assistant",),
+        (),
+    ]
+
+
 def test_a_flag_that_is_not_true_is_no_offer() -> None:
     told = {"onUserMessage": "yes", "onAssistantResponse": 1, "history": "all", "purpose": ["x"]}
     assert read_offer({"extensions": {EXTENSION: told}}) == Offer(user_message=False)

@@ -14,6 +14,7 @@ import pytest
 from tests.mcp.host.running import SCRIPT as FAKE
 
 TIDINGS = str(Path(sys.executable).with_name("tidings"))
+ROOT = Path(__file__).parents[3]
 DEADLINE = 60
 GREETING = [
     {"body": "hi", "propagate": "all", "colour": "red"},
@@ -40,11 +41,12 @@ def test_it_shows_what_a_server_is_what_it_pushes_and_what_became_of_it(era: str
     events = [json.loads(line) for line in out.splitlines()]
     name = Path(sys.executable).name
     assert (code, err) == (0, "")
-    assert {key: events[0][key] for key in ("event", "server", "era", "reminders")} == {
+    assert {key: events[0][key] for key in ("event", "server", "era", "reminders", "conversation")} == {
         "event": "connected",
         "server": name,
         "era": era,
         "reminders": ADVERTISED,
+        "conversation": None,
     }
     assert [one["params"]["reminder"]["body"] for one in events if one["event"] == "pushed"] == [
         "hi",
@@ -79,6 +81,31 @@ def test_a_server_that_advertises_none_is_said_to_be_dropped() -> None:
     assert "no reminders advertised: what it sends is dropped" in out
     assert "dropped  r-hi: undeclared: the server does not advertise reminders" in out
     assert "dropped  2 more: undeclared" in out
+
+
+@pytest.mark.parametrize(
+    ("form", "asks", "said"),
+    [
+        (
+            "proper",
+            {"purpose": "recalls the schema", "form": "request"},
+            ", and says why: 'recalls the schema'",
+        ),
+        ("literal", {"purpose": "", "form": "notification"}, ""),
+    ],
+)
+def test_it_says_what_a_server_asks_to_see_and_why_before_anybody_consents(
+    tmp_path: Path, form: str, asks: dict[str, str], said: str
+) -> None:
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import runpy;"
+    run = "runpy.run_module('tests.mcp.conversation.server', run_name='__main__')"
+    words = ["--for", "0.2", "--", sys.executable, "-c", program + run, form, str(tmp_path / "seen")]
+    code, out, _ = inspect("--json", *words)
+    wish = {"asks": ["message", "history", "assistant"], **asks}
+    assert (code, json.loads(out.splitlines()[0])["conversation"]) == (0, wish)
+    sees = "the messages that you send and the recent history beside them and what the assistant answers"
+    assert inspect(*words)[1].splitlines()[0].endswith(f"; asks to see {sees}{said}")
+    assert not (tmp_path / "seen").exists()
 
 
 def test_a_name_is_looked_up_in_a_config(tmp_path: Path) -> None:

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from tidings.agent.port import Outcome
 from tidings.errors import CallerError
 from tidings.mcp import Backoff, ConfigError, Deadlines, Rule, Server, from_acp
-from tidings.mcp.host.lines import Lines, Notification, Other, UnreadableError, read
+from tidings.mcp.host.lines import (
+    Lines,
+    Notification,
+    Other,
+    UnreadableError,
+    answered_by,
+    method_of,
+    read,
+)
 from tidings.mcp.host.naming import LONGEST, tool_name
 from tidings.mcp.host.outcome import outcome_of
 from tidings.mcp.host.tally import REASONS, Tally
@@ -46,6 +54,26 @@ def test_a_notification_is_told_from_a_request_and_an_answer() -> None:
     answered = {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert read(json.dumps(asked).encode()) == Other(asked, True)
     assert read(json.dumps(answered).encode()) == Other(answered, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "method", "answered"),
+    [
+        (b'{"method":"m","id":1,"params":[[]]}', "m", None),
+        (b'{"method":"m"}', "m", None),
+        (b'{"id":7,"result":{"items":[[]]}}', None, "7"),
+        (b'{"result":{},"id":"seven"}', None, "seven"),
+        (b'{"id":7,"error":{"code":1}}', None, "7"),
+        (b'{"result":{}}', None, None),
+        (b"[1]", None, None),
+        (b"\xff", None, None),
+        (b'{"id":' + b"[" * 5000, None, None),
+    ],
+)
+def test_what_a_message_calls_or_answers_is_seen_from_outside(
+    line: bytes, method: str | None, answered: str | None
+) -> None:
+    assert (method_of(line), answered_by(line)) == (method, answered)
 
 
 @pytest.mark.parametrize(

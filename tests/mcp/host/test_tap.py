@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from tidings.mcp.host.tap import MOST_ASKED, MOST_TOKENS, Tap, TappedRead
+from tidings.mcp.host.tap import MOST_ASKED, MOST_AWAITED, MOST_TOKENS, Tap, TappedRead
 
 LISTEN = JSONRPCRequest(jsonrpc="2.0", id=7, method="subscriptions/listen")
 TAG = "io.modelcontextprotocol/subscriptionId"
@@ -43,6 +43,33 @@ def test_requests_of_a_server_are_passed_on_a_few_at_a_time(ear: Ear) -> None:
     assert ear.dropped == ["requests"] * 2
     ear.tap.said(JSONRPCResponse(jsonrpc="2.0", id=3, result={}))
     assert [ear.tap.may_ask(f"again {number}") for number in range(2)] == [True, False]
+
+
+def asked(id: int, method: str) -> JSONRPCRequest:
+    return JSONRPCRequest(jsonrpc="2.0", id=id, method=method)
+
+
+def test_a_large_message_is_read_only_as_the_answer_to_a_request_that_may_have_one(ear: Ear) -> None:
+    ear.tap.said(asked(1, "tools/call"))
+    ear.tap.said(asked(2, "conversation/userMessage"))
+    assert [ear.tap.reads(one) for one in ("1", "2", "3", None)] == [True, False, False, False]
+    assert [ear.tap.pass_over(one) for one in ("2", "2", "3", None)] == [2, None, None, None]
+    assert ear.dropped == ["too_large"] * 4
+
+
+def test_of_a_request_that_was_answered_or_given_up_no_large_answer_is_read(ear: Ear) -> None:
+    for number in (1, 2, 3):
+        ear.tap.said(asked(number, "tools/call"))
+    ear.tap.answered(1)
+    given_up = {"requestId": 2, "reason": "late"}
+    ear.tap.said(JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=given_up))
+    assert [ear.tap.reads(one) for one in ("1", "2", "3")] == [False, False, True]
+
+
+def test_the_running_requests_that_are_known_are_bounded(ear: Ear) -> None:
+    for number in range(MOST_AWAITED + 1):
+        ear.tap.said(asked(number, "tools/call"))
+    assert [ear.tap.reads(one) for one in ("0", "1", str(MOST_AWAITED))] == [False, True, True]
 
 
 def test_progress_is_told_to_its_call_and_to_no_other(ear: Ear) -> None:

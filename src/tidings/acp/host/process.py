@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tidings.acp.host.failure import AgentDiedError, AgentStartError, BusyError
 from tidings.acp.host.notes import Notes
-from tidings.bridge.child import CHUNK, LINGER, Pipes, Tail
+from tidings.bridge.child import LINGER, Child, Pipes, Tail
 from tidings.bridge.rpc import LONGEST_LINE
 from tidings.core.producers import shown
 from tidings.errors import CallerError
@@ -23,30 +23,15 @@ UNREAD = 4 * LONGEST_LINE
 """How many bytes may wait for an agent that does not read."""
 
 
-class AgentProcess:
+class AgentProcess(Child):
     """A running agent. Made by `start_process`; whoever starts it stops it."""
 
     def __init__(self, transport: asyncio.SubprocessTransport, pipes: Pipes, notes: Notes) -> None:
-        assert pipes.stdin is not None
-        assert pipes.stdout is not None
-        assert pipes.stderr is not None
-        self._transport = transport
-        self._pipes = pipes
+        super().__init__(transport, pipes, Tail(), "tidings.acp.stderr")
         self._notes = notes
-        self._input = pipes.stdin
-        self._output = pipes.stdout
-        self._stderr = pipes.stderr
         self._buffer = bytearray()
         self._scanned = 0
         self._skipped = 0
-        self._tail = Tail()
-        self._following = asyncio.create_task(self._tail.follow(pipes.stderr), name="tidings.acp.stderr")
-        self.pid = transport.get_pid()
-
-    @property
-    def exit_code(self) -> int | None:
-        """How it ended; None while it runs, minus the signal when one ended it."""
-        return self._transport.get_returncode()
 
     def put(self, line: bytes) -> None:
         """Write a line; `flush` waits until there is room again.
@@ -61,14 +46,6 @@ class AgentProcess:
             raise BusyError(f"{UNREAD} bytes wait for the agent, which does not read")
         self._input.write(line)
 
-    async def flush(self) -> None:
-        """Wait until the agent has read enough.
-
-        Raises:
-            ConnectionError: it is gone.
-        """
-        await self._input.drain()
-
     async def line(self) -> bytes | None:
         """The next line without its end; None when there will be no more."""
         while True:
@@ -80,7 +57,7 @@ class AgentProcess:
                 continue
             self._scanned = len(self._buffer)
             self._skim()
-            data = await self._read()
+            data = await self.read()
             if not data:
                 return self._rest()
             self._buffer += data
@@ -113,21 +90,10 @@ class AgentProcess:
         size, self._skipped = self._skipped + more, 0
         self._notes.add("long_line", f"a line of {size} bytes was skipped; {LONGEST_LINE} are allowed")
 
-    async def _read(self) -> bytes:
-        try:
-            return await self._output.read(CHUNK)
-        except ConnectionError:
-            return b""
-
     async def death(self, doing: str, wait: float = 2 * LINGER) -> AgentDiedError:
         """The error that tells how the agent ended; waits a moment for its exit and last words."""
-        try:
-            async with asyncio.timeout(wait):
-                await self._pipes.exited.wait()
-                await asyncio.shield(self._following)
-        except TimeoutError:
-            pass
-        return AgentDiedError(doing, self.exit_code, "\n".join(self._tail.lines()))
+        lines = await self._last_words(wait)
+        return AgentDiedError(doing, self.exit_code, "\n".join(lines))
 
     async def stop(self, grace: float) -> None:
         """Close its input and wait; then ask it to end; then end it. Each step has `grace` seconds."""
@@ -136,21 +102,13 @@ class AgentProcess:
             for sign in (None, signal.SIGTERM, signal.SIGKILL):
                 if sign is not None:
                     self._signal(sign)
-                if await self._gone(grace):
+                if await self._exits(grace):
                     return
             self._notes.add("unstoppable", f"process {self.pid} is still there after SIGKILL")
         finally:
             if not self._pipes.exited.is_set():
                 self._signal(signal.SIGKILL)
             await self._closed()
-
-    async def _gone(self, grace: float) -> bool:
-        try:
-            async with asyncio.timeout(grace):
-                await self._pipes.exited.wait()
-        except TimeoutError:
-            return False
-        return True
 
     async def _closed(self) -> None:
         self._following.cancel()
@@ -160,13 +118,6 @@ class AgentProcess:
                 await self._input.wait_closed()
         except (ConnectionError, TimeoutError):
             self._notes.add("unread_input", "the agent ended before it had read everything")
-
-    def _signal(self, sign: signal.Signals) -> None:
-        """To the agent and all that it started: it leads a group of its own."""
-        try:
-            os.killpg(self.pid, sign)
-        except ProcessLookupError:
-            return
 
 
 async def start_process(

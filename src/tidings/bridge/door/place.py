@@ -82,7 +82,8 @@ def find(environ: Mapping[str, str] = os.environ) -> str:
     found = _nearest([path for path in doors if answers(path)])
     if not found:
         raise door_error()(
-            "no socket answers: start an agent with `tidings acp-proxy -- <command>`, or give --socket"
+            "no socket answers: start the hub with `tidings up`, or an agent with "
+            "`tidings acp-proxy -- <command>`, or give --socket"
         )
     if len(found) > 1:
         listed = "\n  ".join(found)

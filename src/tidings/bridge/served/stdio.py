@@ -95,6 +95,12 @@ def _settle(done: asyncio.Future[None], error: OSError | None) -> None:
         done.set_exception(error)
 
 
+def asking_signals() -> tuple[signal.Signals, ...]:
+    """The signals that ask this process to end: not a hangup that whoever started it told it to ignore."""
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return tuple(one for one in SIGNALS if not (ignored and one is signal.SIGHUP))
+
+
 class Signals:
     """The first signal that asks for an end calls `end`; the next one works as if we were not here."""
 
@@ -102,12 +108,13 @@ class Signals:
         self.number: int | None = None
         self._end = end
         self._loop = asyncio.get_running_loop()
-        for number in SIGNALS:
+        self._taken = asking_signals()
+        for number in self._taken:
             self._loop.add_signal_handler(number, self._came, number)
 
     def _came(self, number: int) -> None:
         self.number = number
-        for each in SIGNALS:
+        for each in self._taken:
             self._loop.remove_signal_handler(each)
         self._end()
 

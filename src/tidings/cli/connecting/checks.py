@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tidings.cli.connecting import files, manifest
 from tidings.cli.connecting.manifest import Entry
+from tidings.cli.connecting.places import monitor_targets, target
 from tidings.cli.connecting.plan import is_our_plugin
 from tidings.cli.doctor.finding import Finding, Here, note, ok, problem
 from tidings.cli.hook.call import Unusable, socket_path
@@ -43,7 +44,7 @@ def checks(here: Here) -> Iterator[Finding]:
 
 
 def _checked(entry: Entry) -> Finding:
-    again = f"tidings connect {entry.host}"
+    again = _again(entry)
     try:
         data = files.read(Path(entry.path))
         missing = None if data is None else _missing(entry, data)
@@ -56,16 +57,37 @@ def _checked(entry: Entry) -> Finding:
     return ok(f"{entry.host} is connected in {entry.path}")
 
 
+def _again(entry: Entry) -> str:
+    """The command that made this connection, where its folder matters with that."""
+    of_user = {target(entry.host, "user", Path()).path, *(each.path for each in monitor_targets("user"))}
+    wake = " --wake" if entry.wake else ""
+    if Path(entry.path) in of_user:
+        return f"tidings connect {entry.host}{wake}"
+    folder = Path(entry.path).parents[2 if entry.host == "opencode" else 1]
+    return f"cd {shlex.quote(str(folder))} && tidings connect {entry.host} --project{wake}"
+
+
 def _missing(entry: Entry, data: bytes) -> list[str]:
     """What is not there any more: events without our hook, or programs that hooks name."""
-    if entry.host == "opencode":
-        return [] if is_our_plugin(data) else ["our plugin"]
+    if not entry.inserted:
+        return _missing_of_plugin(data)
     ours = [(event, one) for event, one in handlers(parse(data.decode())) if is_ours(one)]
     events = {event for event, _ in ours}
-    programs = {word for _, one in ours for word in shlex.split(str(one["command"])) if _is_gone(word)}
-    return [f"a hook for {event}" for event in EVENTS[entry.host] if event not in events] + [
-        f"the program {word}" for word in sorted(programs)
-    ]
+    hooks = [f"a hook for {event}" for event in EVENTS[entry.host] if event not in events]
+    return hooks + _gone(str(one["command"]) for _, one in ours)
+
+
+def _missing_of_plugin(data: bytes) -> list[str]:
+    if not is_our_plugin(data):
+        return ["our plugin"]
+    rows = parse(data.decode()).items if data.startswith(b"[") else ()
+    return _gone(str(command.value) for row in rows if (command := row.get("command")) is not None)
+
+
+def _gone(commands: Iterable[str]) -> list[str]:
+    """The programs of commands that are not there any more."""
+    words = {word for each in commands for word in shlex.split(each) if _is_gone(word)}
+    return [f"the program {word}" for word in sorted(words)]
 
 
 def _is_gone(word: str) -> bool:

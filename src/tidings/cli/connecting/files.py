@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import tempfile
 from contextlib import suppress
@@ -40,6 +41,9 @@ def write(path: Path, data: bytes) -> tuple[str, ...]:
     try:
         made = _make(real.parent)
         mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o644
+        if not mode & stat.S_IWUSR:
+            allow = f"chmod u+w {shlex.quote(str(path))}"
+            raise CallerError(f"{str(path)!r} is read-only; allow writing first: {allow}")
         handle, draft = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -56,13 +60,13 @@ def write(path: Path, data: bytes) -> tuple[str, ...]:
 
 
 def remove(path: Path, folders: tuple[str, ...]) -> None:
-    """Remove a file, and the folders that were made for it as far as they are empty.
+    """Remove a file, not the link to it, and the folders that were made for it as far as they are empty.
 
     Raises:
         CallerError: it cannot be removed.
     """
     try:
-        path.unlink(missing_ok=True)
+        Path(os.path.realpath(path)).unlink(missing_ok=True)
     except OSError as error:
         raise CallerError(f"{str(path)!r} cannot be removed: {error.strerror}") from error
     for folder in folders:

@@ -71,8 +71,20 @@ def command(place: Target, environ: Mapping[str, str] = os.environ) -> str:
     return shlex.join([*words, *hub_options(environ)])
 
 
-def wake_command(place: Target, environ: Mapping[str, str] = os.environ) -> str:
-    """What waits beside an idle session.
+def monitor_targets(wish: Scope, environ: Mapping[str, str] = os.environ) -> tuple[Target, ...]:
+    """The files of the plugin whose monitor stands beside each session of Claude Code, outermost first.
+
+    It loads plugins from this folder of the user's, and none of a project's.
+    """
+    if wish == "project":
+        return ()
+    folder = target("claude-code", "user", Path(), environ).path.parent / "skills" / "tidings"
+    inside = (Path(".claude-plugin", "plugin.json"), Path("monitors", "monitors.json"))
+    return tuple(Target("claude-code", folder / each, plugin=True) for each in inside)
+
+
+def wake_command(place: Target, environ: Mapping[str, str] = os.environ, option: str = "--wake") -> str:
+    """What waits beside an idle session, or with `--monitor` beside any.
 
     Raises:
         CallerError: the `tidings` script cannot be found.
@@ -81,7 +93,7 @@ def wake_command(place: Target, environ: Mapping[str, str] = os.environ) -> str:
     found = beside if os.access(beside, os.X_OK) else shutil.which("tidings")
     if found is None:
         raise CallerError("--wake needs the `tidings` script on the PATH; install Tidings with pip or pipx")
-    return shlex.join([found, "hook", place.host, "--wake", *hub_options(environ)])
+    return shlex.join([found, "hook", place.host, option, *hub_options(environ)])
 
 
 def hub_options(environ: Mapping[str, str]) -> list[str]:

@@ -25,8 +25,11 @@ VERSIONS = (1,)
 SWITCHES: dict[tuple[str, ...], bool] = {("hooksConfig", "enabled"): False, ("disableAllHooks",): True}
 """Settings with which a host runs no hooks, by their value."""
 
-MARK = "// Tidings plugin"
-"""How a plugin of ours begins."""
+PLUGIN = "News from the hub."
+MONITOR = "news from tidings"
+"""How the plugin with a monitor describes itself, and how its monitor does: the model reads that."""
+MARKS = ("// Tidings plugin", f'"description": "{PLUGIN}"', f'"description": "{MONITOR}"')
+"""By which the files of our plugins are known."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -134,7 +137,7 @@ def unplugged(place: Target, now: bytes | None, known: Entry | None) -> Plan:
 
 def is_our_plugin(data: bytes) -> bool:
     """Whether a file is a plugin of ours."""
-    return data.startswith(MARK.encode())
+    return any(mark.encode() in data for mark in MARKS)
 
 
 def _text(place: Target, now: bytes | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,18 +11,30 @@ import msgspec
 import tidings.hosts
 from tidings.cli.connecting import files, manifest, plan
 from tidings.cli.connecting.manifest import Entry, Manifest
-from tidings.cli.connecting.places import Scope, Target, command, hub_options, target, wake_command
+from tidings.cli.connecting.places import (
+    Scope,
+    Target,
+    command,
+    hub_options,
+    monitor_targets,
+    target,
+    wake_command,
+)
 from tidings.cli.connecting.plan import Plan
+from tidings.core.reminder import Payload
 from tidings.errors import CallerError
 from tidings.hosts.happening import Host
 from tidings.hosts.reach import REACH
 from tidings.hosts.settings.wiring import groups
 from tidings.hub.place import Place
+from tidings.version import __version__
 
 TRUST: dict[Host, str] = {
     "claude-code": (
         "Claude Code runs hooks of your own settings without asking again. It may show the change when a "
-        "session runs already; sessions that run take it up by themselves."
+        "session runs already; sessions that run take it up by themselves. With --wake and without "
+        "--project it also loads a plugin of ours from `skills` beside its settings, whose monitor "
+        "is a command that stays beside each session in a terminal."
     ),
     "codex": (
         "Codex skips hooks that you have not reviewed, and `codex exec` does so silently: start `codex` "
@@ -52,8 +64,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     wake: bool = False
 
 
-def connecting(wish: Wish, known: Manifest, environ: Mapping[str, str] = os.environ) -> Plan:
-    """What connecting would do.
+def connecting(wish: Wish, known: Manifest, environ: Mapping[str, str] = os.environ) -> tuple[Plan, ...]:
+    """What connecting would do: to the host's own file, and then to others.
 
     Raises:
         CallerError: it cannot be done; nothing was changed.
@@ -63,20 +75,35 @@ def connecting(wish: Wish, known: Manifest, environ: Mapping[str, str] = os.envi
         raise CallerError(f"{wish.host} cannot be woken: {REACH[wish.host].idle_wake.note}")
     now, entry = files.read(place.path), known.find(place.path)
     if place.plugin:
-        return plan.plugged(place, now, entry, plugin(place, wish.wake, environ), wish.wake)
+        return (plan.plugged(place, now, entry, plugin(place, wish.wake, environ), wish.wake),)
     waker = wake_command(place, environ) if wish.wake and wish.host == "claude-code" else None
-    return plan.connected(place, now, entry, groups(wish.host, command(place, environ), waker), wish.wake)
+    hooks = groups(wish.host, command(place, environ), waker)
+    return (plan.connected(place, now, entry, hooks, wish.wake), *_monitor(wish, known, environ))
 
 
-def disconnecting(wish: Wish, known: Manifest, environ: Mapping[str, str] = os.environ) -> Plan:
-    """What disconnecting would do.
+def disconnecting(wish: Wish, known: Manifest, environ: Mapping[str, str] = os.environ) -> tuple[Plan, ...]:
+    """What disconnecting would do: to the host's own file, and then to others.
 
     Raises:
         CallerError: it cannot be done; nothing was changed.
     """
     place = target(wish.host, wish.scope, wish.folder, environ)
     now, entry = files.read(place.path), known.find(place.path)
-    return (plan.unplugged if place.plugin else plan.disconnected)(place, now, entry)
+    change = (plan.unplugged if place.plugin else plan.disconnected)(place, now, entry)
+    return (change, *_monitor(msgspec.structs.replace(wish, wake=False), known, environ))
+
+
+def _monitor(wish: Wish, known: Manifest, environ: Mapping[str, str]) -> list[Plan]:
+    """The plugin with a monitor, where the host has such; it goes again when there is no wish to wake."""
+    changes = []
+    for place in monitor_targets(wish.scope, environ) if wish.host == "claude-code" else ():
+        now, entry = files.read(place.path), known.find(place.path)
+        if wish.wake:
+            source = monitor_file(place, environ)
+            changes.append(plan.plugged(place, now, entry, source, wish.wake))
+        elif entry is not None or plan.is_our_plugin(now or b""):
+            changes.append(plan.unplugged(place, now, entry))
+    return changes
 
 
 def plugin(place: Target, wake: bool, environ: Mapping[str, str]) -> str:
@@ -87,13 +114,28 @@ def plugin(place: Target, wake: bool, environ: Mapping[str, str]) -> str:
     return source.replace(_OPTIONS, f"const OPTIONS = {options}\n")
 
 
-def carry_out(change: Plan, place: Place, known: Manifest) -> None:
-    """Write what a plan says, and remember it.
+def monitor_file(place: Target, environ: Mapping[str, str]) -> str:
+    """What stands in a file of the plugin with a monitor."""
+    about: Payload = {"name": "tidings", "version": __version__, "description": plan.PLUGIN}
+    command = wake_command(place, environ, "--monitor")
+    beside: Payload = {"name": "tidings", "command": command, "description": plan.MONITOR}
+    content: object = about if place.path.name == "plugin.json" else [beside]
+    return msgspec.json.format(msgspec.json.encode(content)).decode() + "\n"
+
+
+def carry_out(changes: Sequence[Plan], place: Place, known: Manifest) -> None:
+    """Write what plans say, and remember it; what goes, goes in the opposite order.
 
     Raises:
         CallerError: a file cannot be written.
         HubError: the hub's data folder cannot be used.
     """
+    going = [each for each in changes if each.after is None]
+    for each in (*(one for one in changes if one.after is not None), *reversed(going)):
+        known = _carried_out(each, place, known)
+
+
+def _carried_out(change: Plan, place: Place, known: Manifest) -> Manifest:
     path = change.target.path
     if change.after is None:
         former = known.find(path)
@@ -101,10 +143,10 @@ def carry_out(change: Plan, place: Place, known: Manifest) -> None:
     elif change.after != change.before:
         made = files.write(path, change.after)
         change = msgspec.structs.replace(change, entry=_with_folders(change.entry, made))
-    if change.entry is not None:
-        manifest.save(place, known.with_entry(change.entry))
-    elif known.find(path) is not None:
-        manifest.save(place, known.without(path))
+    after = known.without(path) if change.entry is None else known.with_entry(change.entry)
+    if after != known:
+        manifest.save(place, after)
+    return after
 
 
 def _with_folders(entry: Entry | None, made: tuple[str, ...]) -> Entry | None:

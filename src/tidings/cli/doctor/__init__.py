@@ -55,10 +55,18 @@ def doctor(as_json: AsJson = False) -> None:
 
 def look(place: Place, folder: Path) -> Here:
     """What all checks look at; the hub is asked once."""
-    here = Here(place=place, folder=folder, running=is_running(place), state=read_state(place))
+    here = Here(place=place, folder=folder, running=_runs(place), state=read_state(place))
     if here.running:
         here.status, here.workspaces, here.sessions = asyncio.run(_asked(place))
     return here
+
+
+def _runs(place: Place) -> bool:
+    """Whether a hub runs, as far as one may know: a folder that cannot be read is a finding of its own."""
+    try:
+        return is_running(place)
+    except HubError:
+        return False
 
 
 async def _asked(place: Place) -> tuple[Payload | None, ...]:

@@ -1,4 +1,4 @@
-"""Checks of this machine: Python, extras, the data folder, the token, the disk."""
+"""Checks of this machine: Python, extras, the data folder, the hub's own file, the token, the disk."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import stat
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from tidings.cli.doctor.finding import Finding, Here, note, ok, problem
 from tidings.hub.failure import HubError
 from tidings.hub.place import prepare, token_of
+from tidings.hub.policy import FILE, TABLE, read_policy
 from tidings.hub.workspace.problems import WorkspaceConfigError
 from tidings.hub.workspace.reading import read_file
 
@@ -77,10 +79,28 @@ def data_folder(here: Here) -> Iterator[Finding]:
     except HubError as error:
         yield problem(str(error), f"chmod go-w {home}")
         return
-    if not os.access(home, os.W_OK):
-        yield problem(f"{home} cannot be written", f"chmod u+w {home}")
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        yield problem(f"{home} cannot be read and written", f"chmod u+rwx {home}")
         return
     yield ok(str(home))
+
+
+def settings(here: Here) -> Iterator[Finding]:
+    """Whether the hub's own file can be used, if there is one, and says nothing that nobody reads."""
+    path = here.place.home / FILE
+    if not path.exists():
+        yield ok("there is none: the defaults hold")
+        return
+    fix = f"edit {path}, then start the hub anew: tidings down; tidings up"
+    try:
+        read_policy(here.place.home)
+    except HubError as error:
+        yield problem(str(error), fix)
+        return
+    for name in tomllib.loads(path.read_text(encoding="utf-8")):
+        if name != TABLE:
+            yield note(f"{path}: `{name}` is read by nobody; known is [{TABLE}]", fix)
+    yield ok(str(path))
 
 
 def token(here: Here) -> Iterator[Finding]:
@@ -103,7 +123,8 @@ def disk(here: Here) -> Iterator[Finding]:
     while not home.exists():
         home = home.parent
     free = shutil.disk_usage(home).free
-    text = f"{free / 1024**3:.1f} GiB are free at {home}"
+    amount = f"{free / 1024**3:.1f} GiB" if free >= LITTLE else f"{free / 1024**2:.1f} MiB"
+    text = f"{amount} are free at {home}"
     if free < TOO_LITTLE:
         yield problem(text, "make room: a hub that cannot write accepts nothing")
     elif free < LITTLE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from tidings.cli.doctor.finding import Finding, Here, note, ok, problem
 from tidings.cli.folder import FILE
@@ -39,10 +39,21 @@ def watchers(here: Here) -> Iterator[Finding]:
         yield found(f"{here.folder} is not attached to the hub", f"cd {here.folder}; tidings up")
         return
     told = row.get("problems")
+    known = _problems(here.folder)
     for text in told if isinstance(told, list) else ():
-        yield problem(f"{FILE} is not used: {text}", "mend it, then run `tidings up` there")
+        if text not in known:
+            yield problem(f"{FILE} is not used: {text}", "mend it, then run `tidings up` there")
     for one in listed(row, "watchers"):
         yield _watcher(one)
+
+
+def _problems(folder: Path) -> list[str]:
+    """What is wrong with the folder's file as it is now, which the check of the file tells."""
+    try:
+        read_file(folder)
+    except WorkspaceConfigError as error:
+        return [str(one) for one in error.problems]
+    return []
 
 
 def _attached(answer: Payload, folder: PurePath) -> Payload | None:

@@ -9,11 +9,13 @@ from msgspec.structs import replace
 
 from tidings.cli.doctor.finding import Check, Finding, Here, problem
 from tidings.diagnostics.visible import visible
+from tidings.errors import TidingsError
 
 CHECKS: dict[str, str] = {
     "python": "tidings.cli.doctor.machine:python",
     "extras": "tidings.cli.doctor.machine:extras",
     "data folder": "tidings.cli.doctor.machine:data_folder",
+    "config.toml": "tidings.cli.doctor.machine:settings",
     "token": "tidings.cli.doctor.machine:token",
     "disk": "tidings.cli.doctor.machine:disk",
     "hub": "tidings.cli.doctor.daemon:hub",
@@ -33,6 +35,11 @@ def findings(here: Here) -> Iterator[Finding]:
     for name, home in CHECKS.items():
         try:
             found = list(_load(home)(here))
+        except PermissionError as error:
+            text = f"{error.filename} cannot be used: {error.strerror}"
+            found = [problem(text, f"chmod u+rwX {error.filename}, and its folder")]
+        except TidingsError as error:
+            found = [problem(f"this could not be checked: {error}", "mend what it says, then look again")]
         except Exception as error:  # noqa: BLE001 a check that fails must not hide the others
             text = f"this could not be checked: {type(error).__name__}: {error}"
             found = [problem(text, "if it happens again, it is a bug: report it")]

@@ -39,6 +39,9 @@ def hook(
     wake: Annotated[
         bool, typer.Option("--wake", help="Wait until something should wake the idle session.")
     ] = False,
+    monitor: Annotated[
+        bool, typer.Option("--monitor", help="Stay beside a session of Claude Code; print what wakes it.")
+    ] = False,
 ) -> None:
     """Answer a hook of a coding agent: its payload on stdin, the answer on stdout.
 
@@ -46,6 +49,7 @@ def hook(
     stdin and stdout with the tool drain, for hosts whose hooks can call tools.
 
     Exit code: 0; 1 if the arguments are wrong; with --wake 2 when there is news, which stands on stderr.
+    With --monitor nothing is read from stdin, and it ends with the program that started it.
     """
     if caller == MCP:
         from tidings.cli.hook.mcp import run
@@ -53,6 +57,10 @@ def hook(
         run(_socket(home))
     elif caller not in HOSTS:
         raise CallerError(f"HOST is {shown(caller)}; give one of {', '.join((*HOSTS, MCP))}")
+    elif monitor:
+        from tidings.cli.hook.wake import watch
+
+        raise typer.Exit(watch(caller, home, os.environ))
     elif wake:
         from tidings.cli.hook.wake import wait
 

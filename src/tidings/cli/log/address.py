@@ -44,7 +44,12 @@ def _of_hub() -> Path:
     from tidings.hub.place import place_of
 
     path = place_of().database
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except PermissionError as error:
+        text = f"log {str(path)!r} cannot be read: {error.strerror}; run `chmod u+rwX` on its folder"
+        raise LogUsageError(text) from error
+    if not there:
         raise LogUsageError("no hub has run yet; start one with `tidings up`, or give the path of a log")
     return path
 

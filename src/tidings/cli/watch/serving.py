@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tidings.bridge.served.stdio import Signals
 from tidings.errors import CallerError
 from tidings.mcp.names import OWN_WRITES
 from tidings.watchers.own import OwnWrites
@@ -58,7 +59,7 @@ def run(
         CallerError: the MCP SDK is missing, or a watcher cannot go on.
     """
     if as_json:
-        _until_interrupted(_print(watchers))
+        _until_interrupted(_print_until_asked(watchers))
         return
     if find_spec("mcp") is None:
         raise CallerError(
@@ -121,6 +122,20 @@ async def _announce(watcher: Watcher) -> None:
     if isinstance(ready, asyncio.Event):
         await ready.wait()
         _note(watcher.name, "watching", getattr(watcher, "url", ""))
+
+
+async def _print_until_asked(watchers: Sequence[Watcher]) -> None:
+    """Print until a signal asks for an end: commands that run are ended first."""
+    printing = asyncio.create_task(_print(watchers))
+
+    def stop() -> None:
+        printing.cancel()
+
+    signals = Signals(stop)
+    await asyncio.wait({printing})
+    if signals.number is not None:
+        raise SystemExit(128 + signals.number)
+    printing.result()
 
 
 async def _print(watchers: Sequence[Watcher]) -> None:

@@ -13,6 +13,8 @@ const OPTIONS = { home: null, wake: false }
 
 const HOST = "opencode"
 const SECONDS = 1
+const FAMILY_SECONDS = 0.3
+const ASK_AGAIN_SECONDS = 0.05
 const WAIT_SECONDS = 50
 const PAUSE_SECONDS = 5
 const LONGEST_ANSWER = 4 * 1024 * 1024
@@ -54,6 +56,22 @@ function socketPath() {
 function named(args) {
   const { filePath, patchText } = args ?? {}
   return { filePath, patchText }
+}
+
+function rest(seconds) {
+  return new Promise((done) => setTimeout(done, seconds * 1000))
+}
+
+// What a call of opencode's own gives; null when it fails or takes too long.
+function within(seconds, call) {
+  return new Promise((done) => {
+    const timer = setTimeout(() => done(null), seconds * 1000)
+    const end = (found) => {
+      clearTimeout(timer)
+      done(found ?? null)
+    }
+    Promise.resolve().then(call).then(end, () => end(null))
+  })
 }
 
 // One call to the hub; null when nobody answers in time.
@@ -100,20 +118,19 @@ export const TidingsPlugin = async ({ client, directory }) => {
     if (parents.size > KNOWN_SESSIONS) parents.delete(parents.keys().next().value)
   }
 
-  // The parent of a session, null when it has none, undefined when that cannot be known now.
+  // The parent of a session, null when it has none. opencode is asked until it says, or it is too late: then
+  // it is undefined, which is not the same as having none.
   async function parentOf(id) {
-    if (!parents.has(id)) {
-      try {
-        const found = await client.session.get({ path: { id } })
-        if (found?.data?.id) learn(id, found.data.parentID)
-      } catch {
-        return undefined
-      }
+    const until = Date.now() + FAMILY_SECONDS * 1000
+    while (!parents.has(id) && Date.now() < until) {
+      const found = await within(FAMILY_SECONDS, () => client.session.get({ path: { id } }))
+      if (found?.data?.id) learn(id, found.data.parentID)
+      else await rest(ASK_AGAIN_SECONDS)
     }
     return parents.get(id)
   }
 
-  // The outermost session, and the child if this is one; null when that cannot be known now.
+  // The outermost session, and the child if this is one; null when that cannot be known in time.
   async function family(id) {
     let root = id
     for (let depth = 0; depth < 16; depth++) {
@@ -159,7 +176,7 @@ export const TidingsPlugin = async ({ client, directory }) => {
         const asked = { host: HOST, event, waitSeconds: WAIT_SECONDS }
         const told = await ask("hub/wake", asked, WAIT_SECONDS + 10)
         if (told?.over) return
-        if (!told) await new Promise((rest) => setTimeout(rest, PAUSE_SECONDS * 1000).unref?.())
+        if (!told) await rest(PAUSE_SECONDS)
         if (!told?.news) continue
         const news = await drain("tidings.wake", id)
         if (news.text) return await prompt(id, news.text)
@@ -172,7 +189,7 @@ export const TidingsPlugin = async ({ client, directory }) => {
   async function idle(id) {
     const told = await drain("session.idle", id, { cannot_go_on: RUNS_ONCE })
     if (told.text) return await prompt(id, told.text)
-    if (OPTIONS.wake && !RUNS_ONCE && (await parentOf(id)) === null) wake(id).catch(() => {})
+    if (OPTIONS.wake && !RUNS_ONCE && parents.get(id) === null) wake(id).catch(() => {})
   }
 
   return {
@@ -184,7 +201,7 @@ export const TidingsPlugin = async ({ client, directory }) => {
       const about = event?.properties ?? {}
       const id = about.sessionID ?? about.info?.id
       if (event?.type === "session.created") {
-        learn(id, about.info?.parentID)
+        if (about.info) learn(id, about.info.parentID)
         await drain("session.created", id)
       } else if (event?.type === "session.idle") {
         await idle(id)

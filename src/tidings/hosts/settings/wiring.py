@@ -10,6 +10,7 @@ import re
 
 from tidings.core.reminder import Payload
 from tidings.hosts.happening import Host
+from tidings.hosts.writes import WRITERS
 
 SECONDS = 5
 LAST_SECONDS = 3
@@ -18,8 +19,8 @@ WAKE_SECONDS = 12 * 3600
 
 EVENTS: dict[Host, tuple[str, ...]] = {
     "claude-code": (
-        "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolBatch", "Stop", "SubagentStart",
-        "SubagentStop", "SessionEnd",
+        "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolBatch", "Stop",
+        "SubagentStart", "SubagentStop", "SessionEnd",
     ),
     "codex": (
         "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SubagentStart",
@@ -30,6 +31,14 @@ EVENTS: dict[Host, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """The events that are hooked. opencode has a plugin instead."""
+
+MATCHERS: dict[tuple[Host, str], str] = {
+    ("claude-code", "PostToolUse"): "|".join(WRITERS["claude-code"]),
+    ("gemini", "BeforeTool"): "*",
+    ("gemini", "AfterTool"): "*",
+}
+"""Events of which only some tools matter, or that need to be told that all do. What a tool of Claude Code
+wrote is told at once: the batch that it belongs to may go on for long."""
 
 _OURS = re.compile(
     r"\btidings['\"]?\s+hook\s+(?:claude-code|codex|gemini)\b"
@@ -47,8 +56,9 @@ def groups(host: Host, command: str, wake: str | None = None) -> dict[str, Paylo
 
 
 def _group(host: Host, event: str, command: str) -> Payload:
-    all_tools: Payload = {"matcher": "*"} if host == "gemini" and event.endswith("Tool") else {}
-    return {**all_tools, "hooks": _handlers(host, event, command)}
+    matched = MATCHERS.get((host, event))
+    some: Payload = {} if matched is None else {"matcher": matched}
+    return {**some, "hooks": _handlers(host, event, command)}
 
 
 def _handlers(host: Host, event: str, command: str) -> list[Payload]:

@@ -146,7 +146,7 @@ def _paced(at: Situation, done: Decision) -> Decision:
     """Follow whether a request is under way."""
     event, pulse = at.happening.event, at.pulse
     paced = Pulse(
-        asking=event.asks or (pulse.asking and not event.answered),
+        asking=event.asks or (pulse.asking and not event.answered and event.phase != "starts"),
         batch=at.happening.batch or pulse.batch,
         continued=pulse.continued and event.phase != "prompted",
         declined_ms=pulse.declined_ms,
@@ -162,13 +162,19 @@ def _let_in(at: Situation, done: Decision) -> Decision:
     event = at.happening.event
     if event.seam is None or event.phase == "ends":
         return done
-    if event.seam == "daemon_idle_post" and at.pulse.asking:
-        return done
+    if event.seam == "daemon_idle_post":
+        return done if at.pulse.asking else _woken(at, done)
     if event.declines:
         return _declined(at, done)
     if event.goes_on:
         return _continued(at, done, event.seam)
     return _delivered(at, done, event.seam) if event.carries else done
+
+
+def _woken(at: Situation, done: Decision) -> Decision:
+    """Tell an idle session what woke it; a request follows."""
+    done = _delivered(at, done, "daemon_idle_post")
+    return replace(done, pulse=replace(done.pulse, asking=bool(done.delivery.text)))
 
 
 def _declined(at: Situation, done: Decision) -> Decision:
@@ -177,14 +183,15 @@ def _declined(at: Situation, done: Decision) -> Decision:
     pressing = choose(done.session, "pre_tool_dispatch", at.waiting).ready
     rest_of_batch = event.carries and bool(held)
     if (not pressing and not rest_of_batch) or at.pulse.inside or len(held) >= hosted.DECLINED_MOST:
-        return done
+        return _delivered(at, done, "post_tool_dispatch") if event.asks and event.carries else done
     if pressing and event.carries:
         done = _delivered(at, done, "pre_tool_dispatch")
     reason = voice.WITH_IT if rest_of_batch and not pressing else voice.FOLLOWS
     names = [one.reminder_id for one in pressing[: voice.MOST]]
     calls = list(at.happening.calls or ("",))
     done = _changed(done, Record(hosted.DECLINED, _about(at, calls=calls, reminder_ids=names)))
-    pulse = replace(done.pulse, declined_ms=at.now_ms)
+    asking = done.pulse.asking and not event.answered
+    pulse = replace(done.pulse, declined_ms=at.now_ms, asking=asking)
     return replace(done, pulse=pulse, delivery=replace(done.delivery, decline=reason))
 
 

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tidings.core import records
+from tidings.core.lifecycle import Selector
 from tidings.core.records import Record
-from tidings.core.reminder import Payload
+from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam
 from tidings.errors import TidingsError
 from tidings.hosts.happening import NEUTRAL, PUSH, WAKE, Happening, Host, Odd
@@ -27,10 +29,11 @@ from tidings.hosts.table import TONGUES
 from tidings.hub import shapes
 from tidings.hub.hosting.choosing import waiting
 from tidings.hub.hosting.deciding import Decision, Pulse, Situation, decide
-from tidings.hub.hosting.hosted import SEEN, WARNING, Hosted, scoped
+from tidings.hub.hosting.hosted import CLEARED, SEEN, WARNING, Hosted, scoped
 from tidings.hub.hosting.seeing import found
 from tidings.hub.hosting.telling import Teller
 from tidings.hub.hosting.waking import Waking
+from tidings.hub.hosting.wrote import Wrote
 
 if TYPE_CHECKING:
     from tidings.hub.service import Hub
@@ -45,6 +48,8 @@ TAIL = 128 * 1024
 SEEN_TAIL = 1024 * 1024
 LAST: tuple[Seam | None, ...] = ("iteration_end", "loop_exit")
 """The seams at which a host's file is looked at."""
+LOOK_AGAIN = (0.5, 3.0)
+"""Seconds after which it is looked at once more: a host writes it when it has a moment."""
 OWN_EVENTS = (WAKE, PUSH)
 HELD_MS = 2_000
 """After so long a call no longer belongs to the batch that was declined, when nothing else tells."""
@@ -63,6 +68,7 @@ class Hosting:
         self._pulses: OrderedDict[str, Pulse] = OrderedDict()
         self._warned: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._teller = Teller(hub.told)
+        self._wrote = Wrote()
 
     async def drain(self, asked: shapes.Drain) -> shapes.DrainAnswer:
         """Answer a hook call of a coding agent."""
@@ -133,28 +139,38 @@ class Hosting:
         if happening.agent_id is None:
             self.waking.heard(name, event)
         session, places = self.hub.board.sessions.get(name), self.hub.workspaces
-        if happening.wrote and session is not None and places is not None:
-            places.wrote(session, happening.wrote)
+        if happening.wrote and session is not None and session.workspace is not None:
+            self._wrote.note(name, session.workspace, happening.wrote)
+            if places is not None:
+                places.wrote(session, happening.wrote)
         if event.seam in LAST and REACH[happening.host].seen.how == "yes" and happening.transcript:
-            asyncio.get_running_loop().call_soon(self._look, name, happening.transcript)
+            asyncio.get_running_loop().call_soon(self._look, name, happening.transcript, LOOK_AGAIN)
         if event.phase == "ends":
             self._hooked.discard(name)
             self._pulses.pop(name, None)
+            self._wrote.forget(name)
             self._teller.close(name)
             await self.hub.unregister(shapes.Who(session_id=name))
 
-    def _look(self, name: str, path: str) -> None:
+    def _look(self, name: str, path: str, again: Sequence[float]) -> None:
         """Find out, after the hook has its answer, whether the host's file holds what was offered."""
         session = self.hub.board.hosted.get(name)
-        if session is None or not session.standing or (text := tail(path, SEEN_TAIL)) is None:
+        if session is None or not (unsure := session.unsure()):
             return
-        if names := found(session, text):
+        text = tail(path, SEEN_TAIL)
+        if names := found(unsure, text or b""):
             self._written([Record(SEEN, {"session_id": name, "reminder_ids": names})])
+        if again and len(names) < len(unsure):
+            asyncio.get_running_loop().call_later(again[0], self._look, name, path, again[1:])
 
     def has_hooks(self, name: str) -> bool:
         """Whether hooks of a session were heard, which tell it what waits while it works."""
         self._hooked &= self.hub.board.sessions.keys()
         return name in self._hooked
+
+    def has_pulse(self, name: str) -> bool:
+        """Whether it is known if a session works or rests."""
+        return name in self._pulses
 
     def rested(self, name: str) -> None:
         """A session has come to rest, unless it is being continued."""
@@ -170,7 +186,7 @@ class Hosting:
             session=session,
             happening=happening,
             reach=REACH[happening.host],
-            waiting=waiting(self.hub.board.box(name), name),
+            waiting=self._wrote.others(name, waiting(self.hub.board.box(name), name)),
             pulse=pulse,
             now_ms=now,
             moved_on=_moved_on(session, happening, now - pulse.declined_ms),
@@ -204,6 +220,27 @@ class Hosting:
             )
         )
 
+    def standing(self, name: str, chosen: Selector) -> list[Reminder]:
+        """What stands before the model of a session and matches."""
+        session = self.hub.board.hosted.get(name) or Hosted(session_id=name)
+        return [one.reminder for one in session.standing.values() if chosen.matches(one.reminder)]
+
+    def clear(self, name: str, chosen: Selector) -> tuple[int, bool]:
+        """Let go of what stands and matches; gives how many, and whether the host un-shows them.
+
+        Raises:
+            LogUnavailableError: nothing has changed.
+        """
+        gone = self.standing(name, chosen)
+        if gone:
+            about: Payload = {"session_id": name, "reminder_ids": [each.id for each in gone]}
+            self.hub.store.commit([Record(CLEARED, about)])
+            told = tuple(records.expired(each, "cleared") for each in gone)
+            decision = Decision(session=self.hub.board.hosted[name], pulse=Pulse(), told=told)
+            self._teller.tell(name, decision, self.hub.now_ms(), None)
+        host = self.hub.board.sessions[name].capabilities.get("host")
+        return len(gone), host in REACH and REACH[host].un_showing.how == "yes"
+
     def warn(self, host: Host, message: str) -> None:
         """Keep a warning, once."""
         if (host, message) in self._warned:
@@ -213,12 +250,12 @@ class Hosting:
             self._warned.popitem(last=False)
         self._written([Record(WARNING, {"host": host, "message": message})])
 
-    def _written(self, records: Sequence[Record]) -> None:
+    def _written(self, written: Sequence[Record]) -> None:
         """Write what nobody waits for."""
         try:
-            self.hub.store.commit(records)
+            self.hub.store.commit(written)
         except TidingsError as error:
-            _logger.warning("hub: %s could not be written: %s", records[0].kind, error)
+            _logger.warning("hub: %s could not be written: %s", written[0].kind, error)
 
 
 def _real(path: str | None) -> str | None:

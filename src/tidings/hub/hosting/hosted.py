@@ -3,7 +3,7 @@
 Deciding gives records; `evolve` turns a session and a record into the next, live and when the log is
 replayed. A reminder is offered (the hook answered with it), then rendered (the host went on, so it is
 assumed), then seen (its text was found in the host's own file). It stands until its ttl, a newer one with
-its key, or a compaction ends it.
+its key, a clear or a compaction ends it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ TURN = "hub.host.turn"
 DECLINED = "hub.host.declined"
 COMPACTED = "hub.host.compacted"
 SEEN = "hub.host.seen"
+CLEARED = "hub.host.cleared"
 CHILD = "hub.host.child"
 AUDITED = "hub.host.audited"
 WARNING = "hub.host.warning"
@@ -66,6 +67,10 @@ class Hosted(msgspec.Struct, frozen=True, kw_only=True):
         """How many turns ended after that time."""
         return len(self.times) - bisect_right(self.times, since_ms)
 
+    def unsure(self) -> list[Standing]:
+        """What was rendered as far as is known, without a proof of it."""
+        return [one for one in self.standing.values() if one.shown == "rendered"]
+
     def same_key(self, reminder: Reminder) -> list[Standing]:
         """What stands with the key of `reminder`, in its namespace."""
         if reminder.dedupe_key is None:
@@ -101,6 +106,10 @@ def evolve(session: Hosted, record: Record, reminders: Iterable[Reminder] = ()) 
         case "hub.host.seen":
             names = msgspec.convert(payload["reminder_ids"], list[str])
             return replace(session, standing=_seen(session.standing, names))
+        case "hub.host.cleared":
+            gone = msgspec.convert(payload["reminder_ids"], set[str])
+            left = {name: one for name, one in session.standing.items() if name not in gone}
+            return replace(session, standing=left)
     return session
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from tidings.hosts.voice import Note, section
-from tidings.hub.hosting.hosted import Hosted, Standing
+from tidings.hub.hosting.hosted import Standing
 
 NEEDLE = 160
 """How many characters of a reminder's words are looked for."""
 
 
-def found(session: Hosted, text: bytes) -> list[str]:
-    """The ids of reminders that were rendered as far as is known, and whose words stand in `text`."""
-    waiting = [one for one in session.standing.values() if one.shown == "rendered"]
-    return [one.reminder.id for one in waiting if needle(one) in text]
+def found(unsure: Iterable[Standing], text: bytes) -> list[str]:
+    """The ids of those whose words stand in `text`."""
+    return [one.reminder.id for one in unsure if needle(one) in text]
 
 
 def needle(one: Standing) -> bytes:

@@ -2,7 +2,8 @@
 
 The call gets no text: whoever is still there then fetches it as an event, so that nothing is lost with a
 process that is gone. One call waits for a session at a time; a newer one, or the session going on, ends it.
-Only what is urgent wakes, and external senders only by grant (decision 21).
+A call that stays outlives what the session does, and those that would leave again are sent home. Only what
+is urgent wakes, and external senders only by grant (decision 21).
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ _OVER = shapes.WakeAnswer(news=False, over=True)
 class Waiter:
     """A call that waits. `over` says that it is needed no longer."""
 
-    def __init__(self, bell: asyncio.Event) -> None:
+    def __init__(self, bell: asyncio.Event, stays: bool) -> None:
         self.bell = bell
+        self.stays = stays
         self.over = False
 
     def end(self) -> None:
@@ -46,9 +48,13 @@ class Waking:
         if happening is None or happening.agent_id is not None:
             return _OVER
         name = self._hosting.name_of(happening)
+        former = self._waiters.get(name)
+        if former is not None and former.stays and not asked.stays:
+            return _OVER
         with self._hosting.hub.bell(name) as bell:
-            waiter = self._relieve(name, bell)
-            self._hosting.rested(name)
+            waiter = self._relieve(name, Waiter(bell, asked.stays))
+            if not asked.stays or not self._hosting.has_pulse(name):
+                self._hosting.rested(name)
             try:
                 async with asyncio.timeout(asked.wait_seconds):
                     return await self._news(happening, waiter)
@@ -58,12 +64,12 @@ class Waking:
                 if self._waiters.get(name) is waiter:
                     del self._waiters[name]
 
-    def _relieve(self, name: str, bell: asyncio.Event) -> Waiter:
+    def _relieve(self, name: str, waiter: Waiter) -> Waiter:
         """A new call waits in the place of the former."""
         if (former := self._waiters.get(name)) is not None:
             former.end()
-        self._waiters[name] = Waiter(bell)
-        return self._waiters[name]
+        self._waiters[name] = waiter
+        return waiter
 
     async def _news(self, happening: Happening, waiter: Waiter) -> shapes.WakeAnswer:
         name = self._hosting.name_of(happening)
@@ -79,7 +85,8 @@ class Waking:
         waiter = self._waiters.get(name)
         if waiter is None:
             return
-        if event.asks or event.phase in ("prompted", "ends"):
+        goes_on = event.asks or event.phase == "prompted"
+        if event.phase == "ends" or (goes_on and not waiter.stays):
             waiter.end()
         else:
             waiter.bell.set()

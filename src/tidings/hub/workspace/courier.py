@@ -10,15 +10,13 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import TypeAlias
 
-from tidings.core.mailbox import RevokeError
 from tidings.core.records import Record
 from tidings.core.reminder import Payload
 from tidings.core.seams import DEFAULT_MODE
 from tidings.errors import CallerError, LogError
-from tidings.hub import shapes
+from tidings.hub.rows import revocation
 from tidings.hub.service import Hub
 from tidings.hub.workspace.making import Plan
 from tidings.hub.workspace.relaying import Passed
@@ -103,17 +101,17 @@ class Courier:
         }
         sent = await self._hub.remind(params, origin=self._plan.origin, grants=self._plan.grants)
         if key:
-            await self._replace((key, str(to)), sent.reminder_id)
+            self._replace((key, str(to)), sent.reminder_id)
 
-    async def _replace(self, place: _Key, reminder_id: str) -> None:
+    def _replace(self, place: _Key, reminder_id: str) -> None:
         """Take back the one before, from whoever has not got it."""
         before = self._last.pop(place, None)
         self._last[place] = reminder_id
         if len(self._last) > REMEMBERED:
             self._last.popitem(last=False)
-        if before is not None and before in self._hub.board.open:
-            with suppress(RevokeError):  # everybody has it: the newer one replaces it there
-                await self._hub.revoke(shapes.Revoke(reminder_id=before))
+        found = None if before is None else self._hub.board.open.get(before)
+        if found is not None:
+            self._write(revocation(found))  # where it is already, the newer one replaces it
 
     def _drop(self, reason: str, **more: object) -> None:
         told = self._tally.drop(reason, None, workspace=self._folder, **more)

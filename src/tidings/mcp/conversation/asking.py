@@ -28,7 +28,7 @@ from tidings.mcp.conversation import ledger as ledgers
 from tidings.mcp.conversation.breaker import Breaker
 from tidings.mcp.conversation.consent import ConsentError, Consents
 from tidings.mcp.conversation.correlation import Correlation
-from tidings.mcp.conversation.errand import Errand, Kind, Result, Settings, Words, plan
+from tidings.mcp.conversation.errand import Errand, Kind, Result, Settings, Words, plan, stated_purpose
 from tidings.mcp.conversation.names import ASSISTANT_RESPONSE, CONTEXT, USER_MESSAGE
 from tidings.mcp.conversation.peer import Peer
 from tidings.mcp.conversation.store import ConsentStore
@@ -124,7 +124,9 @@ class Asker:
             if isinstance(planned, Errand) and hindered is None:
                 errands.append(planned)
             elif hindered is not None:
-                results.append(Result(server=peer.name, kind=hindered, reason=broken))
+                asks = hindered in ("no_consent", "changed")
+                reason = broken or (stated_purpose(peer) if asks else "")
+                results.append(Result(server=peer.name, kind=hindered, reason=reason))
         return errands, results
 
     def _hindrance(self, peer: Peer, method: str) -> Kind | None:

@@ -129,6 +129,12 @@ def _refusal(peer: Peer, consents: Consents, words: Words, *, connected: bool) -
     return "changed" if consents.changed_target(peer.name, peer.target, words.project) else "no_consent"
 
 
+def stated_purpose(peer: Peer) -> str:
+    """Why a server asks to see messages, in its own words."""
+    offer = read_offer(peer.capabilities())
+    return f"it says why: {offer.purpose!r}" if offer is not None and offer.purpose else ""
+
+
 def _errand(
     peer: Peer,
     offer: Offer,

@@ -26,3 +26,10 @@ Scope: TypeAlias = Literal["message", "history", "assistant"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """What a user can grant: the current message, the recent history beside it, the assistant's answers."""
+
+SEES: dict[Scope, str] = {
+    "message": "the messages that you send",
+    "history": "the recent history beside them",
+    "assistant": "what the assistant answers",
+}
+"""What a server with a scope sees, in words for the one who grants it."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from tidings.core.reminder import Payload
-from tidings.mcp.conversation.names import CAPABILITY, EXTENSION, Form
+from tidings.mcp.conversation.names import CAPABILITY, EXTENSION, Form, Scope
 
 MOST_ITEMS = 64
 """How many items of one answer are looked at."""
@@ -40,6 +40,16 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     assistant_response: bool = False
     history: bool = False
     purpose: str = ""
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """What a user would have to grant for all of it."""
+        asked: dict[Scope, bool] = {
+            "message": self.user_message,
+            "history": self.user_message and self.history,
+            "assistant": self.assistant_response,
+        }
+        return tuple(scope for scope, wanted in asked.items() if wanted)
 
     def to_wire(self) -> Payload:
         """The settings of the extension."""

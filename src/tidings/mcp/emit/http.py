@@ -188,20 +188,11 @@ async def serving(
     running = WebServer(config)
     task = asyncio.create_task(running.serve(sockets=[listener]))
     try:
-        await _started(running, task)
+        if not await running.comes_up(task, STARTING):
+            raise StartError(f"the HTTP server did not start within {STARTING:.0f} s; see its log")
         yield f"http://{name}:{listener.getsockname()[1]}{path}"
     finally:
         await reminders.aclose(deadline)
         watch.close()
         running.should_exit = True
         await task
-
-
-async def _started(server: WebServer, task: asyncio.Task[None]) -> None:
-    up = asyncio.create_task(server.up.wait())
-    try:
-        await asyncio.wait({up, task}, timeout=STARTING, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        up.cancel()
-    if not server.up.is_set():
-        raise StartError(f"the HTTP server did not start within {STARTING:.0f} s; see its log")

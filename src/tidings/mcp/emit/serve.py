@@ -1,6 +1,6 @@
 """Run an SDK server until its client leaves or the process is asked to stop, and end well either way.
 
-On SIGTERM and SIGINT every listen stream gets its result (in the draft profile its
+On SIGTERM, SIGINT and SIGHUP every listen stream gets its result (in the draft profile its
 `notifications/cancelled`) after what waited, then the server closes; the caller returns and the process
 exits with 0. Nothing here waits longer than its deadline for a client that does not read.
 """
@@ -9,44 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 
-from tidings.bridge.served.stdio import private_stdio
+from tidings.bridge.served.stdio import asking_signals, private_stdio
 from tidings.mcp.emit.reminders import CLOSING, reminders_of
 from tidings.mcp.emit.sdk import AnyServer, lowlevel
-from tidings.mcp.stdio import Pipe, are_pipes, open_pipe
-
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+from tidings.mcp.stdio import Pipe, open_pipe, piped
 
 
 async def serve_stdio(server: AnyServer, *, deadline: float = CLOSING) -> None:
-    """Serve the client at standard input and output; returns when it has left or on SIGTERM.
+    """Serve the client at standard input and output; returns when it has left or on a signal.
 
-    While it runs, what this process prints goes to stderr. A terminal or a file in place of a pipe is left
-    to the SDK's own transport.
+    While it runs, what this process prints goes to stderr. A terminal or a file serves in place of a pipe.
     """
-    low = lowlevel(server)
-    if not are_pipes(0, 1):
-        await _serve_plainly(low)
-        return
-    with private_stdio() as (source, sink):
-        try:
-            pipe = await open_pipe(os.dup(source), os.dup(sink))
-            await serve_pipe(low, pipe, deadline=deadline)
-        finally:
-            os.set_blocking(source, True)
-            os.set_blocking(sink, True)
+    with private_stdio() as given:
+        async with piped(*given, deadline) as (source, sink):
+            await serve_pipe(server, await open_pipe(source, sink), deadline=deadline)
 
 
 async def serve_pipe(server: AnyServer, pipe: Pipe, *, deadline: float = CLOSING) -> None:
-    """Serve the client of `pipe`; returns when it has left or on SIGTERM."""
+    """Serve the client of `pipe`; returns when it has left or on a signal."""
     low = lowlevel(server)
     with _signals() as stop:
         try:
@@ -70,7 +57,7 @@ async def serve_http(
     ready: Callable[[str], None] | None = None,
     **options: Any,
 ) -> None:
-    """Serve over HTTP until SIGTERM or SIGINT; `ready` is called with the url once it listens.
+    """Serve over HTTP until a signal asks for an end; `ready` is called with the url once it listens.
 
     `options` go to the server's `streamable_http_app`.
 
@@ -97,18 +84,13 @@ async def _stopping(stop: asyncio.Event, low: Server[Any], pipe: Pipe, deadline:
     pipe.end_input()
 
 
-async def _serve_plainly(low: Server[Any]) -> None:
-    async with stdio_server() as (reader, writer):
-        await low.run(reader, writer, low.create_initialization_options())
-
-
 @contextlib.contextmanager
 def _signals() -> Iterator[asyncio.Event]:
     """An event that is set when the process is asked to stop; outside the main thread it never is."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     taken: list[signal.Signals] = []
-    for one in SIGNALS:
+    for one in asking_signals():
         with contextlib.suppress(RuntimeError, ValueError, NotImplementedError):
             loop.add_signal_handler(one, stop.set)
             taken.append(one)

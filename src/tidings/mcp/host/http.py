@@ -15,10 +15,13 @@ import httpx2
 from mcp.client.streamable_http import MAX_RECONNECTION_ATTEMPTS, streamable_http_client
 
 from tidings.bridge.rpc import LONGEST_LINE
+from tidings.mcp.budget import LARGEST_FRAME
 from tidings.mcp.config import Server
-from tidings.mcp.host.tap import Tap, TappedRead, TappedWrite
+from tidings.mcp.host.lines import method_of
+from tidings.mcp.host.tap import BRIEF, Tap, TappedRead, TappedWrite
 
 CONNECT_SECONDS = 10.0
+PLAIN = "identity"
 _NO_STREAM = 405
 _ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -32,13 +35,13 @@ class _Bounded(httpx2.AsyncByteStream):
 
     def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
         self._inner = inner
-        self._left = most
+        self._most = self._left = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._inner:
             self._left -= len(chunk)
             if self._left < 0:
-                raise httpx2.StreamError(f"the answer is larger than {LONGEST_LINE} bytes")
+                raise httpx2.StreamError(f"the answer is larger than {self._most} bytes")
             yield chunk
 
     async def aclose(self) -> None:
@@ -73,9 +76,9 @@ class _Watch(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         if request.method != "GET":
-            return _limited(await self._inner.handle_async_request(request))
+            return _limited(await self._answer(request), _most(request))
         try:
-            response = await self._inner.handle_async_request(request)
+            response = await self._answer(request)
         except httpx2.TransportError:
             self.ended(False)
             raise
@@ -89,6 +92,17 @@ class _Watch(httpx2.AsyncBaseTransport):
         response.stream = _Followed(stream, self)
         return response
 
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer as it was sent: what is compressed has no bound until it is read."""
+        response = await self._inner.handle_async_request(request)
+        coding = response.headers.get("content-encoding", PLAIN)
+        if coding.lower() != PLAIN:
+            await response.aclose()
+            raise httpx2.RemoteProtocolError(
+                f"the answer is compressed ({coding[:20]}), which nobody asked for"
+            )
+        return response
+
     def ended(self, in_order: bool) -> None:
         """The event stream is over; after as many failures as the SDK bears, nobody listens any more."""
         self._failures = 0 if in_order else self._failures + 1
@@ -99,10 +113,15 @@ class _Watch(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-def _limited(response: httpx2.Response) -> httpx2.Response:
+def _most(request: httpx2.Request) -> int:
+    """How many bytes of an answer are read."""
+    return LARGEST_FRAME if method_of(request.content) in BRIEF else LONGEST_LINE
+
+
+def _limited(response: httpx2.Response, most: int) -> httpx2.Response:
     if not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream, LONGEST_LINE)
+        response.stream = _Bounded(response.stream, most)
     return response
 
 
@@ -113,7 +132,7 @@ async def http_wire(
     """Give the SDK's two streams for the server's url. Waiting is bounded by whoever asks."""
     watch = _Watch(httpx2.AsyncHTTPTransport(socket_options=_ALIVE), tap)
     client = httpx2.AsyncClient(
-        headers=dict(server.headers),
+        headers={**server.headers, "Accept-Encoding": PLAIN},
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
         transport=watch,
         auth=auth,

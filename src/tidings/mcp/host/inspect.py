@@ -20,6 +20,8 @@ from tidings.log.memory import MemoryLog
 from tidings.log.record import LogRecord
 from tidings.mcp import advertisement
 from tidings.mcp.config import Server
+from tidings.mcp.conversation.names import SEES
+from tidings.mcp.conversation.wire import read_offer
 from tidings.mcp.host.servers import Servers
 from tidings.mcp.host.settings import Backoff, Deadlines
 
@@ -102,6 +104,7 @@ class Inspection:
                 "name": status.server,
                 "capabilities": capabilities,
                 "reminders": None if advertised is None else advertised.to_wire(),
+                "conversation": _wish(capabilities),
             }
         )
         self._greeted = True
@@ -149,6 +152,14 @@ class Inspection:
                 self._session.drain("iteration_start")
 
 
+def _wish(capabilities: Mapping[str, object] | None) -> Payload | None:
+    """What a server asks to see of the conversation, and why in its own words; None: nothing."""
+    offer = read_offer(capabilities)
+    if offer is None or not offer.scopes:
+        return None
+    return {"asks": list(offer.scopes), "purpose": offer.purpose, "form": offer.form}
+
+
 def as_line(event: Payload) -> str:
     """An event for people, on one line."""
     match event["event"]:
@@ -178,4 +189,14 @@ def _connected(event: Payload) -> str:
         said = "no reminders advertised: what it sends is dropped"
     able = ", ".join(sorted(capabilities)) or "nothing"
     who = f" ({event['name']})" if event["name"] else ""
-    return f"{event['server']}{who}: {event['era']} {event['version']}; can {able}; {said}"
+    asks = _asking(event["conversation"])
+    return f"{event['server']}{who}: {event['era']} {event['version']}; can {able}; {said}{asks}"
+
+
+def _asking(wish: object) -> str:
+    """What is asked for, for the one who is to consent."""
+    if not isinstance(wish, Mapping):
+        return ""
+    sees = " and ".join(words for scope, words in SEES.items() if scope in wish["asks"])
+    why = f", and says why: {wish['purpose']!r}" if wish["purpose"] else ""
+    return f"; asks to see {sees}{why}"

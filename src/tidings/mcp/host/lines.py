@@ -117,6 +117,26 @@ def read(line: bytes) -> Notification | Other:
     raise UnreadableError("a message needs a `method`, a `result` or an `error`")
 
 
+def method_of(line: bytes) -> str | None:
+    """The method that a message calls; None when it calls none. Its values are not looked into."""
+    try:
+        method = _outside.decode(line).method
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return method if isinstance(method, str) else None
+
+
+def answered_by(line: bytes) -> str | None:
+    """The id of the request that a message answers, as text; None when it answers none."""
+    try:
+        outside = _outside.decode(line)
+        if isinstance(outside.method, str) or isinstance(outside.id, msgspec.UnsetType):
+            return None
+        return str(_whole.decode(outside.id))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def _decoded(raw: bytes) -> object:
     try:
         return _whole.decode(raw)

@@ -11,7 +11,7 @@ import os
 import signal
 from contextlib import suppress
 
-from tidings.bridge.child import CHUNK, LINGER, Pipes, Tail
+from tidings.bridge.child import LINGER, Child, Pipes, Tail
 from tidings.bridge.rpc import LONGEST_LINE
 from tidings.errors import CallerError
 from tidings.mcp.config import Server
@@ -33,27 +33,11 @@ class StartError(CallerError):
     """The system cannot start a server; trying again would not help."""
 
 
-class ServerProcess:
+class ServerProcess(Child):
     """A running server. Made by `start`; whoever starts it stops it."""
 
     def __init__(self, transport: asyncio.SubprocessTransport, pipes: Pipes) -> None:
-        assert pipes.stdin is not None
-        assert pipes.stdout is not None
-        assert pipes.stderr is not None
-        self._transport = transport
-        self._pipes = pipes
-        self._input = pipes.stdin
-        self._output = pipes.stdout
-        self._tail = Tail(STDERR_BYTES, STDERR_LINES)
-        self._following = asyncio.create_task(self._tail.follow(pipes.stderr), name="tidings.mcp.stderr")
-        self.pid = transport.get_pid()
-
-    async def read(self) -> bytes:
-        """The next bytes of its output; none when there will be no more."""
-        try:
-            return await self._output.read(CHUNK)
-        except ConnectionError:
-            return b""
+        super().__init__(transport, pipes, Tail(STDERR_BYTES, STDERR_LINES), "tidings.mcp.stderr")
 
     def put(self, line: bytes) -> None:
         """Write a line; `flush` waits until there is room again.
@@ -67,23 +51,11 @@ class ServerProcess:
             raise ConnectionError(f"{UNREAD} bytes wait for the server, which does not read")
         self._input.write(line)
 
-    async def flush(self) -> None:
-        """Wait until the server has read enough.
-
-        Raises:
-            ConnectionError: it is gone.
-        """
-        await self._input.drain()
-
     async def obituary(self) -> str:
         """How it ended, with its last words; waits a moment for them."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(2 * LINGER):
-                await self._pipes.exited.wait()
-                await asyncio.shield(self._following)
-        code = self._transport.get_returncode()
+        lines = await self._last_words(2 * LINGER)
+        code = self.exit_code
         how = "its output ended" if code is None else f"it exited with code {code}"
-        lines = self._tail.lines()
         return f"{how}: {' / '.join(lines)}" if lines else how
 
     async def stop(self, grace: float) -> None:
@@ -104,23 +76,14 @@ class ServerProcess:
         """Whether it exits in time; what it still writes is thrown away, so that it can."""
         draining = asyncio.create_task(self._drain())
         try:
-            async with asyncio.timeout(grace):
-                await self._pipes.exited.wait()
-        except TimeoutError:
-            return False
+            return await self._exits(grace)
         finally:
             draining.cancel()
-        return True
 
     async def _drain(self) -> None:
         with suppress(RuntimeError):  # somebody still reads, which serves as well
             while await self.read():
                 pass
-
-    def _signal(self, sign: signal.Signals) -> None:
-        """To the server and all that it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, sign)
 
 
 async def start(server: Server) -> ServerProcess:

@@ -10,29 +10,36 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from types import TracebackType
-from typing import Self
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
+from mcp_types import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from tidings.bridge.rpc import LONGEST_LINE
 from tidings.mcp.budget import LARGEST_FRAME
 from tidings.mcp.config import Server
 from tidings.mcp.host import process
-from tidings.mcp.host.lines import Lines, Notification, UnreadableError, read
+from tidings.mcp.host.lines import Lines, Notification, UnreadableError, answered_by, read
 from tidings.mcp.host.process import ServerProcess
 from tidings.mcp.host.tap import Tap
+from tidings.mcp.streams import Entered, Incoming
 
-Incoming = SessionMessage | Exception
+TOO_LARGE = ErrorData(code=INTERNAL_ERROR, message=f"the answer is larger than {LARGEST_FRAME} bytes")
 
 _logger = logging.getLogger("tidings.mcp")
 
 
-class ProcessInput:
+class ProcessInput(Entered):
     """Where the SDK writes."""
 
     def __init__(self, running: ServerProcess, tap: Tap) -> None:
@@ -59,14 +66,6 @@ class ProcessInput:
 
     async def aclose(self) -> None:
         """The process outlives the SDK's session; `stop` closes its input."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 @asynccontextmanager
@@ -121,13 +120,13 @@ async def _read_all(running: ServerProcess, into: MemoryObjectSendStream[Incomin
 
 def _sorted(line: bytes, tap: Tap) -> SessionMessage | None:
     """What the SDK is to see of a line, if anything."""
+    if len(line) > LARGEST_FRAME and not tap.reads(answered := answered_by(line)):
+        unanswered = tap.pass_over(answered)
+        return None if unanswered is None else SessionMessage(_refusal(unanswered))
     try:
         message = read(line)
         if isinstance(message, Notification):
-            if len(line) > LARGEST_FRAME:
-                tap.drop("too_large")
-            else:
-                tap.heard(message.method, message.params(), len(line))
+            tap.heard(message.method, message.params(), len(line))
             return None
         passed = jsonrpc_message_adapter.validate_python(message.message, by_name=False)
     except (UnreadableError, ValidationError):
@@ -135,4 +134,11 @@ def _sorted(line: bytes, tap: Tap) -> SessionMessage | None:
         return None
     if isinstance(passed, JSONRPCRequest) and not tap.may_ask(passed.id):
         return None
+    if isinstance(passed, (JSONRPCResponse, JSONRPCError)):
+        tap.answered(passed.id)
     return SessionMessage(passed)
+
+
+def _refusal(id: RequestId) -> JSONRPCError:
+    """What the SDK hears in place of an answer that is not read."""
+    return JSONRPCError(jsonrpc="2.0", id=id, error=TOO_LARGE)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, TypeAlias
 
 import anyio
 import msgspec
@@ -27,6 +26,7 @@ from mcp_types import (
 
 from tidings.core.reminder import Payload
 from tidings.mcp.budget import LARGEST_FRAME
+from tidings.mcp.conversation.names import USER_MESSAGE
 from tidings.mcp.host.intake import carries
 from tidings.mcp.names import (
     ACKNOWLEDGED,
@@ -36,9 +36,16 @@ from tidings.mcp.names import (
     SESSION_META,
     SUBSCRIPTION_META,
 )
+from tidings.mcp.streams import Entered, Incoming, Received
 
 MOST_ASKED = 64
 """How many requests of a server are answered at a time."""
+
+BRIEF = frozenset((USER_MESSAGE,))
+"""Requests whose answer is not read if it is larger than a frame: reading it would hold up the turn."""
+
+MOST_AWAITED = 1_024
+"""How many running requests of ours are known."""
 
 MOST_TOKENS = 256
 """How many progress tokens are known, of running calls and of the last abandoned ones."""
@@ -46,7 +53,6 @@ MOST_TOKENS = 256
 Hear: TypeAlias = Callable[[str, Mapping[str, object], int], None]
 Drop: TypeAlias = Callable[[str], None]
 OnProgress: TypeAlias = Callable[[Mapping[str, object]], None]
-Incoming: TypeAlias = SessionMessage | Exception
 
 
 class Tap:
@@ -64,6 +70,7 @@ class Tap:
         self.why = ""
         self._asked: set[RequestId] = set()
         self._tokens: OrderedDict[str, OnProgress | None] = OrderedDict()
+        self._awaited: OrderedDict[str, tuple[RequestId, str]] = OrderedDict()
 
     def lose(self, why: str) -> None:
         """The wire is gone; the first reason counts."""
@@ -100,12 +107,28 @@ class Tap:
 
     def said(self, message: JSONRPCMessage) -> None:
         """A message of ours goes out."""
-        if isinstance(message, JSONRPCRequest) and message.method == LISTEN:
-            self.listening = message.id
-            self.acknowledged.clear()
-            self.ended.clear()
-        elif isinstance(message, (JSONRPCResponse, JSONRPCError)) and message.id is not None:
+        if isinstance(message, JSONRPCRequest):
+            self._await(message)
+        elif isinstance(message, JSONRPCNotification):
+            if message.method == CANCELLED:
+                self._awaited.pop(str((message.params or {}).get("requestId")), None)
+        elif message.id is not None:
             self._asked.discard(message.id)
+
+    def answered(self, id: RequestId | None) -> None:
+        """A request of ours was answered."""
+        self._awaited.pop(str(id), None)
+
+    def reads(self, answered: str | None) -> bool:
+        """Whether a message that is larger than a frame is read: only an answer that may be so large."""
+        _, method = self._awaited.get(answered or "", (None, ""))
+        return bool(method) and method not in BRIEF
+
+    def pass_over(self, answered: str | None) -> RequestId | None:
+        """Leave a message that is too large unread; gives the request of ours that it answers, if any."""
+        self._drop("too_large")
+        asked, _ = self._awaited.pop(answered or "", (None, ""))
+        return asked
 
     def expect(self, token: str, on_progress: OnProgress) -> None:
         """A call with this token reports its progress."""
@@ -119,6 +142,15 @@ class Tap:
             self._tokens[token] = None
         else:
             self._tokens.pop(token, None)
+
+    def _await(self, request: JSONRPCRequest) -> None:
+        if request.method == LISTEN:
+            self.listening = request.id
+            self.acknowledged.clear()
+            self.ended.clear()
+        self._awaited[str(request.id)] = (request.id, request.method)
+        if len(self._awaited) > MOST_AWAITED:
+            self._awaited.popitem(last=False)
 
     def _for_us(self, meta: Mapping[str, object]) -> bool:
         """Whether a frame is tagged for our subscription and session, or not at all (decision 27)."""
@@ -171,7 +203,7 @@ class Sink(Protocol):
         ...
 
 
-class TappedRead:
+class TappedRead(Received):
     """The read stream of an SDK transport, without what the tap keeps."""
 
     def __init__(self, inner: Source, tap: Tap) -> None:
@@ -196,31 +228,16 @@ class TappedRead:
             params: Payload = message.params or {}
             self._tap.heard(message.method, params, _size(params))
             return False
+        if isinstance(message, (JSONRPCResponse, JSONRPCError)):
+            self._tap.answered(message.id)
         return not isinstance(message, JSONRPCRequest) or self._tap.may_ask(message.id)
 
     async def aclose(self) -> None:
         """Close it."""
         await self._inner.aclose()
 
-    def __aiter__(self) -> Self:
-        return self
 
-    async def __anext__(self) -> Incoming:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class TappedWrite:
+class TappedWrite(Entered):
     """The write stream of an SDK transport; the tap sees what goes out."""
 
     def __init__(self, inner: Sink, tap: Tap) -> None:
@@ -235,14 +252,6 @@ class TappedWrite:
     async def aclose(self) -> None:
         """Close it."""
         await self._inner.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def _size(params: Payload) -> int:

@@ -8,6 +8,7 @@ the sender gets, and its `code` names the record.
 from __future__ import annotations
 
 import hmac
+import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ TOLERANCE = 300.0
 """Seconds that a signed time may be off, in either direction."""
 SHORTEST_SECRET = 8
 _LONGEST_ID = 200
+_SECONDS = re.compile("[0-9]{1,12}")
 
 
 class Refusal(TidingsError):
@@ -96,7 +98,7 @@ def _standard(headers: Mapping[str, str], body: bytes, secrets: Sequence[bytes],
     given = headers.get("webhook-signature", "").split()[:10]
     fits = [one for one in given if _any_equal(one, expected)]
     _require(fits[0] if fits else "", expected, "webhook-signature")
-    if not time.isdigit() or abs(now - int(time)) > TOLERANCE:
+    if not _SECONDS.fullmatch(time) or abs(now - int(time)) > TOLERANCE:
         raise Refusal(401, "webhook_stale", "webhook-timestamp is too far from now; check both clocks")
     return _delivery(name, body, "")
 

@@ -17,6 +17,7 @@ import { readPlace, writePlace } from "./place.js";
 
 const HUB_HISTORY = 2_000;
 const LOAD_AGAIN = 3_000;
+const ANSWER_SECONDS = 10;
 
 export class App {
   constructor() {
@@ -229,11 +230,13 @@ export class App {
     return post("/v1/reminders", reminder);
   }
 
-  revoke(reminderId) {
-    return post("/v1/reminders/revoke", { reminderId });
+  /** Take a reminder back before it is let in, from everybody or from one session. */
+  revoke(reminderId, sessionId = null) {
+    return post("/v1/reminders/revoke", { reminderId, sessionId, waitSeconds: ANSWER_SECONDS });
   }
 
+  /** Remove what matches, on its way and in the sessions, or in one. */
   clear(selector) {
-    return post("/v1/reminders/clear", selector);
+    return post("/v1/reminders/clear", { ...selector, waitSeconds: ANSWER_SECONDS });
   }
 }

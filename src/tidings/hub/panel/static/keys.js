@@ -9,7 +9,7 @@ export const KEYS = [
   [["?"], "this help"],
   [["n"], "send a reminder"],
   [["c"], "take back what is on its way"],
-  [["r"], "revoke the open reminder"],
+  [["r"], "revoke or clear the open reminder"],
   [["/"], "search"],
   [["s"], "go to the list of sessions"],
   [["m"], "go to the transcript or list"],

@@ -6,7 +6,7 @@ import { fill, h } from "./dom.js";
 import { listen } from "./keys.js";
 import { TABS } from "./place.js";
 import { applyTheme } from "./theme.js";
-import { Board } from "./model/board.js";
+import { takenBack } from "./model/rows.js";
 import { bar } from "./views/bar.js";
 import { consent } from "./views/consent.js";
 import { detail } from "./views/detail.js";
@@ -16,7 +16,7 @@ import { send } from "./views/send.js";
 import { session } from "./views/session.js";
 import { sessions } from "./views/sessions.js";
 import { signin } from "./views/signin.js";
-import { clear, revoke } from "./views/takeback.js";
+import { clear, clearOne, revoke } from "./views/takeback.js";
 import { welcome } from "./views/welcome.js";
 import { workspaces } from "./views/workspaces.js";
 
@@ -33,7 +33,8 @@ const does = {
   send: () => app.signedIn && send(app, say),
   help: () => help(app),
   clear: () => clear(app, say),
-  revoke: (envelope) => revoke(envelope, app, say),
+  revoke: (row) => revoke(row, app, say),
+  clearOne: (row) => clearOne(row, app, say),
 };
 
 const top = bar(at("bar"), app, does);
@@ -56,7 +57,7 @@ listen({
   "?": does.help,
   n: does.send,
   c: () => app.signedIn && does.clear(),
-  r: revokeOpen,
+  r: takeBackOpen,
   "/": () => app.place.view === "sessions" && app.session !== null && views.session.view.search(),
   s: toSessions,
   m: () => current().focus?.(),
@@ -113,10 +114,12 @@ function toSessions() {
   requestAnimationFrame(side.focus);
 }
 
-function revokeOpen() {
+function takeBackOpen() {
   const row = app.place.open === null ? null : app.row(app.place.open);
-  if (row?.envelope && Board.revocable(row.envelope)) return does.revoke(row.envelope);
-  return say("Nothing open that could be revoked.");
+  const back = row === null ? null : takenBack(row, app.registration);
+  if (back === "revoke") return does.revoke(row);
+  if (back === "clear") return does.clearOne(row);
+  return say("Nothing open that could be revoked or cleared.");
 }
 
 function close(typing, target) {

@@ -17,6 +17,7 @@ export class Board {
     this.waiting = 0;
     this.boxes = new Map();
     this.counts = new Map();
+    this.questions = new Map();
     this.cursor = 0;
     this.version = 0;
   }
@@ -96,6 +97,24 @@ export class Board {
     this.#settle(found, before);
   }
 
+  /** It goes to these sessions no more; what a host of theirs has only when it does not confirm it. */
+  withhold(id, sessionIds) {
+    const found = this.#envelope(id);
+    for (const name of sessionIds) {
+      if (found.deliveries.get(name) === "leased") found.withheld.add(name);
+      else if (found.deliveries.get(name) === "waiting") this.#deliver(found, name, "revoked");
+    }
+  }
+
+  /** A session was asked to take something back, or answered: part of the history of a reminder. */
+  question(payload, atMs, record) {
+    const { withdrawal_id: name } = payload;
+    const id = payload.revoke ?? payload.clear?.id ?? this.questions.get(name);
+    if (record.kind === "hub.withdrawal.asked") this.questions.set(name, id);
+    else this.questions.delete(name);
+    if (this.envelopes.has(id)) this.note(id, atMs, record);
+  }
+
   join(payload, atMs) {
     const said = payload.capabilities?.delivery;
     const delivery = said === "transcript" || said === "request" ? said : "unknown";
@@ -121,6 +140,7 @@ export class Board {
     if (found === undefined) {
       found = { id, version: 0, reminder: {}, mode: null, to: {}, origin: null, untilMs: 0, acceptedMs: 0 };
       Object.assign(found, { ended: null, deliveries: new Map(), counts: {}, history: [] });
+      found.withheld = new Set();
       this.envelopes.set(id, found);
       this.waiting += 1;
     }
@@ -199,16 +219,25 @@ const STEPS = {
     }
   },
   "hub.reminder.leased": delivery(() => "leased"),
-  "hub.reminder.returned": delivery((envelope) => envelope.ended ?? "waiting"),
+  "hub.reminder.returned": delivery((envelope, name) =>
+    envelope.withheld.has(name) ? "revoked" : (envelope.ended ?? "waiting"),
+  ),
   "hub.reminder.acknowledged": delivery(() => "acknowledged"),
   "hub.reminder.expired": ending("expired"),
-  "hub.reminder.revoked": ending("revoked"),
+  "hub.reminder.revoked": (board, payload, atMs, record) => {
+    if (payload.session_ids === undefined) return ending("revoked")(board, payload, atMs, record);
+    board.note(payload.reminder_id, atMs, record);
+    return board.withhold(payload.reminder_id, payload.session_ids);
+  },
+  "hub.withdrawal.asked": (board, ...about) => board.question(...about),
+  "hub.withdrawal.answered": (board, ...about) => board.question(...about),
+  "hub.withdrawal.lapsed": (board, ...about) => board.question(...about),
 };
 
 function delivery(next) {
   return (board, payload, atMs, record) => {
     const found = board.note(payload.reminder_id, atMs, record);
-    board.deliver(found.id, payload.session_id, next(found));
+    board.deliver(found.id, payload.session_id, next(found, payload.session_id));
   };
 }
 

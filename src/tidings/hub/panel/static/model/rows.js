@@ -5,7 +5,7 @@
  * sessions. `words.js` says its state in a sentence.
  */
 
-import { progress } from "./board.js";
+import { Board, progress } from "./board.js";
 import { ACTIVE } from "./reminder.js";
 
 const ON_ITS_WAY = { waiting: "queued", leased: "queued", acknowledged: "delivered" };
@@ -130,6 +130,17 @@ export class Row {
   #field(own, sent) {
     return this.reminder?.[own] ?? this.envelope?.reminder[sent] ?? null;
   }
+}
+
+/** What can be done about a reminder: "revoke", "clear", or null. `registration` is its session's. */
+export function takenBack(row, registration) {
+  const atHub = row.envelope !== null && Board.revocable(row.envelope) ? "revoke" : null;
+  const { state, capabilities = {} } = registration ?? {};
+  if (row.session === null || state !== "live") return atHub;
+  const able = capabilities.withdraw === true;
+  if (row.state === "queued") return able ? "revoke" : atHub;
+  const stands = row.state === "pending" || row.state === "emitted";
+  return stands && (able || capabilities.reach !== undefined) ? "clear" : atHub;
 }
 
 /** All reminders of a session, in the order in which they were first heard of. */

@@ -113,6 +113,22 @@ export function progressText(envelope) {
   return PROGRESS[progress(envelope)](envelope);
 }
 
+/** What became of it in a session that was asked to take it back. */
+export const OUTCOMES = {
+  revoked: "taken out of its mailbox",
+  already_revoked: "it had been taken back before",
+  already_delivered: "it stands in the transcript already",
+  unknown_reminder_id: "it is not known there",
+  cleared: "removed",
+  forgotten: "not shown again; what the agent has read stays in its own transcript",
+  refused: "the session refused",
+  asked: "it has not answered yet",
+  lapsed: "the session left, or did not answer in time",
+  left: "the session is not there",
+  not_able: "its host takes nothing back",
+  busy: "it leaves too many requests unanswered",
+};
+
 const SAID = {
   "mailbox.queued": (p) =>
     p.item?.message ? "words of the user wait in the mailbox" : "put into the mailbox",
@@ -150,7 +166,11 @@ const SAID = {
   "hub.reminder.acknowledged": (p) =>
     `in the mailbox of ${shortId(p.session_id)}${p.late ? ", confirmed late" : ""}`,
   "hub.reminder.expired": () => "the hub gave up: its time was over",
-  "hub.reminder.revoked": () => "taken back at the hub",
+  "hub.reminder.revoked": (p) =>
+    p.session_ids ? `withheld from ${counted(p.session_ids.length, "session")}` : "taken back at the hub",
+  "hub.withdrawal.asked": (p) => `${shortId(p.session_id)} is asked to take it back`,
+  "hub.withdrawal.answered": (p) => `${shortId(p.session_id)} answered: ${OUTCOMES[p.result] ?? p.result}`,
+  "hub.withdrawal.lapsed": (p) => `${shortId(p.session_id)} did not answer: ${p.reason}`,
 };
 
 /** What a record says, in a few words. */
@@ -161,5 +181,5 @@ export function said(record) {
 
 /** A kind without what all kinds of its family begin with. */
 export function shortKind(kind) {
-  return oneLine(kind.replace(/^transcript\.reminder\.|^hub\.reminder\./, ""));
+  return oneLine(kind.replace(/^transcript\.reminder\.|^hub\.reminder\.|^hub\./, ""));
 }

@@ -7,7 +7,7 @@ import { said, shortKind } from "../model/words.js";
 import { moment, shortId } from "../text.js";
 import { reminder } from "./reminder.js";
 
-/** Draw what is open; `does` holds what its buttons do: revoke, say. */
+/** Draw what is open; `does` holds what its buttons do: revoke, clearOne, say. */
 export function detail(root, app, does) {
   let shown = null;
 
@@ -28,6 +28,7 @@ export function detail(root, app, does) {
         found?.version ?? found?.cursor ?? null,
         app.session?.passedTurn,
         found?.delivery,
+        app.registration?.state,
       ]);
     if (mark === shown) return;
     shown = mark;

@@ -3,7 +3,7 @@
  */
 
 import { badge, disclosure, facts, h, line, tagList, words } from "../dom.js";
-import { Board } from "../model/board.js";
+import { takenBack } from "../model/rows.js";
 import { addressText, progressText, reasonOf, said, shortKind, TRUST } from "../model/words.js";
 import { clock, counted, oneLine, shortId } from "../text.js";
 
@@ -11,7 +11,7 @@ const HISTORY = 100;
 const FRAGMENTS = 30;
 const DELIVERIES = 12;
 
-/** What the panel knows of a reminder; `does` holds what its buttons do: revoke, say. */
+/** What the panel knows of a reminder; `does` holds what its buttons do: revoke, clearOne, say. */
 export function reminder(row, app, does) {
   return [
     h("p", { class: "state-line" }, badge(row.state)),
@@ -28,21 +28,12 @@ export function reminder(row, app, does) {
 }
 
 function actions(row, app, does) {
-  const revocable = row.envelope !== null && Board.revocable(row.envelope);
+  const back = takenBack(row, app.registration);
   const replacing = row.reminder?.end?.by;
+  const danger = { type: "button", class: "danger", "data-key": back };
   const buttons = [
-    revocable
-      ? h(
-          "button",
-          {
-            type: "button",
-            class: "danger",
-            "data-key": "revoke",
-            onclick: () => does.revoke(row.envelope),
-          },
-          "Revoke",
-        )
-      : null,
+    back === "revoke" ? h("button", { ...danger, onclick: () => does.revoke(row) }, "Revoke") : null,
+    back === "clear" ? h("button", { ...danger, onclick: () => does.clearOne(row) }, "Clear") : null,
     h("button", { type: "button", "data-key": "copy", onclick: () => copy(row.id, does) }, "Copy its id"),
     replacing
       ? h(
