@@ -33,8 +33,8 @@ _encoder = msgspec.json.Encoder()
 _encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
 Draft = tuple[str, str, Mapping[str, object]]
-Line = tuple[str, Mapping[str, object]]
-"""A draft without its topic."""
+Lines = tuple[str, list[str], list[Mapping[str, object]]]
+"""Drafts of one topic: it, their kinds and their payloads."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -64,16 +64,17 @@ _FIELDS: tuple[Callable[[Entry], Any], ...] = tuple(map(attrgetter, Entry.__stru
 
 
 class Series(msgspec.Struct, frozen=True, gc=False):
-    """Records of one kind whose payloads differ in one field; `rest` is the same in all."""
+    """Drafts of one topic and kind whose payloads differ in one field; `rest` is the same in all."""
 
+    topic: str
     kind: str
     field: str
     values: tuple[str, ...]
     rest: Mapping[str, object]
 
 
-Written = Sequence[tuple[str, list[Line | Series]]]
-"""What is written together, in order: topics, each with lines; a series stands for its records."""
+Written = Sequence[Lines | Series]
+"""What is written together, in order; a series stands for its records."""
 
 
 def payloads_of(entries: Sequence[Entry]) -> list[dict[str, object]]:
@@ -218,7 +219,9 @@ def encode_plain(payloads: Sequence[Mapping[str, object]], most: int) -> str | N
     except ENCODING_ERRORS:
         return None
     lines = encoded.decode()
-    return None if len(lines) > most or _brackets(lines) > MAX_DEPTH else lines[:-1]
+    if len(lines) > most or (len(lines) > 2 * MAX_DEPTH and _brackets(lines) > MAX_DEPTH):
+        return None
+    return lines[:-1]
 
 
 def _encoded_at_once(

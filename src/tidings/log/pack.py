@@ -9,9 +9,9 @@ same. Pure; `writer` gives packets their place, `reading` and `verify` unpack ro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import compress, groupby
+from itertools import compress, groupby, repeat
 from typing import TypeAlias
 
 import msgspec
@@ -20,7 +20,7 @@ from tidings.log.entry import (
     ENCODING_ERRORS,
     Columns,
     Draft,
-    Line,
+    Lines,
     Series,
     Written,
     are_names,
@@ -69,39 +69,29 @@ def packets_of(written: Written, now: int) -> Packets:
     Raises:
         LogUsageError: a bad topic, or a bad line or series.
     """
-    by_topic: dict[str, list[Line | Series]] = {}
-    for topic, lines in written:
-        known = by_topic.get(topic)
-        by_topic[topic] = lines if known is None else known + lines
-    return {topic: _gathered(topic, lines, now) for topic, lines in by_topic.items()}
+    made: Packets = {}
+    runs: dict[str, Lines] = {}
+    for each in written:
+        if isinstance(each, Series):
+            before = runs.pop(each.topic, None)
+            rows = [] if before is None else _lines(before, now)
+            made[each.topic] = made.get(each.topic, []) + rows + _series(each, now)
+        else:
+            run = runs.get(each[0])
+            runs[each[0]] = each if run is None else (each[0], run[1] + each[1], run[2] + each[2])
+    for topic, run in runs.items():
+        made[topic] = made.get(topic, []) + _lines(run, now)
+    return made
 
 
-def _gathered(topic: str, lines: Iterable[Line | Series], now: int) -> list[Packet]:
-    check_topic(topic)
-    made: list[Packet] = []
-    kinds: list[str] = []
-    payloads: list[Mapping[str, object]] = []
-    for line in lines:
-        if isinstance(line, tuple):
-            kinds.append(line[0])
-            payloads.append(line[1])
-            continue
-        if kinds:
-            made += _lines(topic, kinds, payloads, now)
-            kinds, payloads = [], []
-        made += _series(topic, line, now)
-    return made + _lines(topic, kinds, payloads, now) if kinds else made
-
-
-def _lines(
-    topic: str, kinds: Sequence[str], payloads: Sequence[Mapping[str, object]], now: int
-) -> list[Packet]:
+def _lines(lines: Lines, now: int) -> list[Packet]:
     """A row of lines that are short and plain, as most are; others are looked at one by one."""
+    topic, kinds, payloads = lines
+    check_topic(topic)
     text = encode_plain(payloads, MOST_CHARACTERS)
     said = _said(tuple(kinds)) if text is not None and len(kinds) <= MOST_RECORDS else None
     if text is None or said is None:
-        drafts = [(topic, kind, payload) for kind, payload in zip(kinds, payloads, strict=True)]
-        return packets(columns_of(drafts, now))[topic]
+        return packets(columns_of(drafts_of([lines]), now))[topic]
     return [(len(kinds), now, said, text)]
 
 
@@ -181,13 +171,14 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield start, len(lines)
 
 
-def _series(topic: str, series: Series, now: int) -> list[Packet]:
+def _series(series: Series, now: int) -> list[Packet]:
     """The rows of a series: what is the same in all of it is written once."""
+    check_topic(series.topic)
     ending = f",{check_series(series)[1:]}"
     try:
         rows = _beginnings(series.field, series.values)
     except ENCODING_ERRORS:
-        return packets(columns_of(drafts_of([(topic, [series])]), now))[topic]
+        return packets(columns_of(drafts_of([series]), now))[series.topic]
     return [
         (number, now, series.kind + " " * (number - 1), f"{ending}\n{beginnings}")
         for number, beginnings in rows
@@ -208,10 +199,9 @@ def _beginnings(field: str, values: tuple[str, ...]) -> list[tuple[int, str]]:
 def drafts_of(written: Written) -> list[Draft]:
     """The drafts that `written` stands for, for logs that take nothing else."""
     found: list[Draft] = []
-    for topic, lines in written:
-        for line in lines:
-            if isinstance(line, Series):
-                found += [(topic, line.kind, {line.field: value, **line.rest}) for value in line.values]
-            else:
-                found.append((topic, *line))
+    for each in written:
+        if isinstance(each, Series):
+            found += [(each.topic, each.kind, {each.field: value, **each.rest}) for value in each.values]
+        else:
+            found += zip(repeat(each[0]), each[1], each[2])
     return found

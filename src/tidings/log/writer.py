@@ -18,7 +18,8 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from tidings.errors import LogCorruptError, LogUsageError
-from tidings.log.chain import ORIGIN, SPAN, Row, seal
+from tidings.log.chain import ORIGIN, SPAN, Row
+from tidings.log.chain import link as link_of
 from tidings.log.failure import closed_error, log_error
 from tidings.log.pack import Packets
 
@@ -65,7 +66,8 @@ def stack(packets: Packets, heads: Mapping[str, Head]) -> Stack:
         for count, at_ms, kinds, payloads in packets[topic]:
             cursor += count
             laid.append((first + cursor, at_ms, kinds, payloads, None))
-        link = seal(head.link, topic, laid)
+        link = link_of(head.link, topic, laid)
+        laid[-1] = (first + cursor, at_ms, kinds, payloads, link)
         after[topic] = Head(head.topic_id, cursor, link)
         moves.append((cursor, link, head.topic_id, head.cursor, head.link))
         rows += laid

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcript_topic
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
-from tidings.log.entry import Draft, Line, Series, Written
+from tidings.log.entry import Draft, Lines, Series, Written
 from tidings.log.pack import drafts_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WAITING = 10_000
 """How many records wait for a log that cannot be written; beyond it the oldest are lost."""
 
-Gathered: TypeAlias = list[tuple[str, list[Line | Series]]]
+Gathered: TypeAlias = list[Lines | Series]
 """What a step has written so far, in order."""
 
 
@@ -180,16 +180,29 @@ def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Seque
             "task_id": here.get("task_id"),
             "agent_id": state.agent_id or here.get("agent_id"),
         }
-        written.append((LIFECYCLE_TOPIC, [_lived(each, context) for each in told]))
+        written += _lived(told, context)
     if changes and session_id is not None:
         agent: Payload = {} if state.agent_id is None else {"agent_id": state.agent_id}
-        lines: list[Line | Series] = [(change.kind, change.payload | agent) for change in changes]
-        written.append((transcript_topic(session_id), lines))
+        topic, kinds = transcript_topic(session_id), [change.kind for change in changes]
+        written.append((topic, kinds, [change.payload | agent for change in changes]))
     if gathered is None and written:
         journal.write(written)
 
 
-def _lived(each: Record | Alike, context: Payload) -> Line | Series:
-    if isinstance(each, Record):
-        return each.kind, each.payload | context
-    return Series(each.kind, each.field, each.values, each.rest | context)
+def _lived(told: Sequence[Record | Alike], context: Payload) -> Gathered:
+    """What is told of reminders, in order, all of it with its context."""
+    found: Gathered = []
+    kinds: list[str] = []
+    payloads: list[Mapping[str, object]] = []
+    for each in told:
+        if isinstance(each, Record):
+            kinds.append(each.kind)
+            payloads.append(each.payload | context)
+            continue
+        if kinds:
+            found.append((LIFECYCLE_TOPIC, kinds, payloads))
+            kinds, payloads = [], []
+        found.append(Series(LIFECYCLE_TOPIC, each.kind, each.field, each.values, each.rest | context))
+    if kinds:
+        found.append((LIFECYCLE_TOPIC, kinds, payloads))
+    return found

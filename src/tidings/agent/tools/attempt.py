@@ -20,7 +20,7 @@ from tidings.agent.signal import Signal
 from tidings.agent.tools.approval import Gate, Request, Verdict, Watch
 from tidings.agent.tools.receipt import Receipt, Status, not_run
 from tidings.agent.tools.supervise import Stopped, supervise
-from tidings.agent.tools.tool import ArgumentError, Tool, ToolContext, ToolError
+from tidings.agent.tools.tool import ArgumentError, Emit, Tool, ToolContext, ToolError, ignore_event
 from tidings.agent.tools.truncate import truncate
 from tidings.core.text import is_unicode
 from tidings.shell.ids import now_ms
@@ -46,9 +46,10 @@ class Desk(msgspec.Struct, frozen=True, kw_only=True):
 class Attempt:
     """A call that is not closed yet, and how far it came."""
 
-    def __init__(self, call: ToolCall, watch: Watch | None = None) -> None:
+    def __init__(self, call: ToolCall, watch: Watch | None = None, tell: Emit | None = None) -> None:
         self.call = call
         self._watch = watch
+        self._tell = tell
         self._approved_by: str | None = None
         self._started: tuple[int, float] | None = None
 
@@ -92,11 +93,12 @@ class Attempt:
         )
 
     async def _asked(self, request: Request, desk: Desk, context: ToolContext) -> Verdict:
+        tell = self._tell or ignore_event
         named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
-        context.emit("permission_asked", {**named, "arguments": self.call.arguments})
+        tell("permission_asked", {**named, "arguments": self.call.arguments})
         deciding = desk.gate.decide(request, self._watch)
         verdict = await supervise(deciding, stop=context.cancel, told=asyncio.Event())
-        context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        tell("permission_replied", {**named, **msgspec.to_builtins(verdict)})
         return verdict
 
     def _begun(self, verdict: Verdict, desk: Desk, context: ToolContext) -> ToolContext:
@@ -105,7 +107,8 @@ class Attempt:
             raise _Closed("denied", _refusal(verdict))
         self._approved_by = verdict.by
         self._started = (now_ms(), time.monotonic())
-        context.emit("tool_call_started", {"tool_call_id": self.call.id, "tool_name": self.call.name})
+        if self._tell is not None:
+            self._tell("tool_call_started", {"tool_call_id": self.call.id, "tool_name": self.call.name})
         return msgspec.structs.replace(
             context, call_id=self.call.id, cancel=Signal(), max_output=desk.max_output
         )

@@ -5,8 +5,9 @@ one after the other, in the model's order, and a call that fails does not keep t
 Setting the context's `cancel` closes what is open and returns; cancelling the task closes it too, tells
 `on_event`, and raises as it must. Nothing else comes out of `dispatch` as an exception.
 
-Events heard: `permission_asked`, `permission_replied`, `tool_call_started`, `tool_call_closed` (exactly
-once for each call) and what the tools themselves emit (`file_edited`).
+`on_event` hears `permission_asked`, `permission_replied`, `tool_call_started`, `tool_call_closed` (exactly
+once for each call) and what the tools themselves emit (`file_edited`). Without it the context's `emit`
+hears the tools alone.
 """
 
 from __future__ import annotations
@@ -68,8 +69,10 @@ class Dispatcher:
     ) -> tuple[Receipt, ...]:
         """Run the calls; every one is closed with a receipt. `watch` hears what the gate has to ask."""
         given = context or ToolContext()
-        context = msgspec.structs.replace(given, emit=_emitter(self._on_event or given.emit))
-        batch = _Batch([Attempt(call, watch) for call in calls], self._desk, context)
+        emit = _emitter(self._on_event or given.emit)
+        tell = None if self._on_event is None else emit
+        attempts = [Attempt(call, watch, tell) for call in calls]
+        batch = _Batch(attempts, self._desk, msgspec.structs.replace(given, emit=emit), tell)
         try:
             if len(calls) > 1 and self._side_by_side(calls):
                 await batch.run_side_by_side(self._max_parallel)
@@ -88,10 +91,13 @@ class Dispatcher:
 class _Batch:
     """The calls of one dispatch, and which of them are closed."""
 
-    def __init__(self, attempts: list[Attempt], desk: Desk, context: ToolContext) -> None:
+    def __init__(
+        self, attempts: list[Attempt], desk: Desk, context: ToolContext, tell: Emit | None
+    ) -> None:
         self._attempts = attempts
         self._desk = desk
         self._context = context
+        self._tell = tell
         self._closed: dict[int, Receipt] = {}
 
     async def run_in_order(self) -> None:
@@ -119,7 +125,8 @@ class _Batch:
 
     def _close(self, place: int, receipt: Receipt) -> None:
         self._closed[place] = receipt
-        self._context.emit("tool_call_closed", receipt.told)
+        if self._tell is not None:
+            self._tell("tool_call_closed", receipt.told)
 
 
 def _emitter(hear: Emit) -> Emit:
