@@ -127,7 +127,7 @@ class Round(msgspec.Struct, frozen=True):
 
 def run(quick: bool) -> list[Measurement]:
     """A turn over a bare one, and how both grow from the start to the end of a long session."""
-    turns, rounds = (60, 1) if quick else (1_000, 5)
+    turns, rounds = (60, 1) if quick else (1_000, 15)
     with tempfile.TemporaryDirectory() as name:
         pairs = [(Round.of(_loop(turns, Path(name))), Round.of(_bare(turns))) for _ in range(rounds)]
     turn = statistics.median(ours.turn for ours, _ in pairs)

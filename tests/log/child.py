@@ -38,6 +38,14 @@ def write_durable(path: Path, durability: str) -> None:
     asyncio.run(main())
 
 
+def write_batches(path: Path, size: str) -> None:
+    """Append batches until killed, announcing the last record of each."""
+    with open_log(path) as log:
+        while True:
+            drafts = [("t", f"k.{part % 3}", {"part": part}) for part in range(int(size))]
+            print(log.append_batch(drafts)[-1].cursor, flush=True)
+
+
 def follow(path: Path, count: str, poll: str) -> None:
     """Subscribe, say so, and print the cursors received."""
 
@@ -105,6 +113,7 @@ if __name__ == "__main__":
     roles = {
         "write": write,
         "write_durable": write_durable,
+        "write_batches": write_batches,
         "follow": follow,
         "purge": purge,
         "read_on": read_on,

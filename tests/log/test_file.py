@@ -42,8 +42,8 @@ def test_a_database_of_another_application_is_refused_untouched(tmp_path: Path) 
 def test_a_file_of_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     open_log(path).close()
-    change(path, "PRAGMA user_version = 2")
-    with pytest.raises(LogUnavailableError, match="has schema 2, this Tidings reads up to 1"):
+    change(path, "PRAGMA user_version = 3")
+    with pytest.raises(LogUnavailableError, match="has schema 3, this Tidings reads up to 2"):
         open_log(path)
 
 
@@ -65,7 +65,7 @@ def test_a_page_that_does_not_decode_names_its_record(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     with open_log(path) as log:
         log.append_batch([("t", "k", {"n": n}) for n in range(5)])
-        change(path, "UPDATE records SET payload = '{' WHERE id % 8 = 3")
+        change(path, """UPDATE records SET payload = replace(payload, '{"n":2}', '{')""")
         with pytest.raises(LogCorruptError) as raised:
             list(log.read("t"))
     assert (raised.value.topic, raised.value.cursor) == ("t", 3)
@@ -125,9 +125,9 @@ def test_big_and_small_payloads_are_paged_alike(tmp_path: Path) -> None:
 
 def test_a_page_too_long_for_sqlite_is_read_in_smaller_ones(tmp_path: Path) -> None:
     with SqliteLog(tmp_path / "log.db") as log:
-        records = log.append_batch([("t", "k", {"text": "x" * 1000}) for _ in range(50)])
+        records = [log.append("t", "k", {"text": "x" * 1000}) for _ in range(50)]
         log._reader._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 5000)
-        assert list(log.read("t")) == list(records)
+        assert list(log.read("t")) == records
         log._reader._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 500)
         with pytest.raises(LogUnavailableError, match="too big"):
             list(log.read("t"))

@@ -59,6 +59,26 @@ def test_a_writer_killed_in_the_middle_loses_no_acknowledged_record(
         assert log.append("t", "k", {}).cursor == log.latest("t")
 
 
+def test_batches_of_a_writer_elsewhere_are_read_whole_while_it_writes_and_after_it_is_killed(
+    tmp_path: Path,
+) -> None:
+    path, size = tmp_path / "log.db", 30
+    with open_log(path) as log, child("write_batches", path, size) as writer:
+        for place in range(40):
+            acknowledged = int(lines(writer, 1)[0])
+            start = max(0, acknowledged - size - place)
+            seen = [(record.cursor, record.payload["part"]) for record in log.read("t", start)]
+            assert seen == [(start + n, (start + n - 1) % size) for n in range(1, len(seen) + 1)]
+            assert start + len(seen) >= acknowledged
+            assert (start + len(seen)) % size == 0
+        writer.kill()
+        out, _ = writer.communicate(timeout=DEADLINE)
+        last = [int(line) for line in out.split("\n") if line.isdigit()]
+        verified = log.verify()
+        assert verified.records == log.latest("t") >= max(last, default=acknowledged)
+        assert verified.batches * size == verified.records
+
+
 def test_two_writing_processes_share_one_dense_order_that_every_subscriber_sees(
     tmp_path: Path,
 ) -> None:

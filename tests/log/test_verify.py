@@ -14,6 +14,10 @@ from tidings.log.chain import link
 
 ROW = (1 << 40) + 4
 SECOND = 2 << 40
+BATCH = ROW + 4
+ANOTHER = "payload = replace(payload, '6', '9')"
+TURNED = "payload = replace(replace(replace(payload, '6', 'x'), '7', '6'), 'x', '7')"
+SHORT = '{"n":5}\n{"n":6}'
 TAMPERINGS = {
     "an altered payload": ([f"UPDATE records SET payload = '{{}}' WHERE id = {ROW}"], "t", 4),
     "an altered kind": ([f"UPDATE records SET kind = 'other' WHERE id = {ROW}"], "t", 4),
@@ -38,7 +42,7 @@ TAMPERINGS = {
     ),
     "a record inserted in the middle": (
         [
-            *(f"UPDATE records SET id = id + 1 WHERE id = {ROW + n}" for n in (4, 3, 2, 1, 0)),
+            *(f"UPDATE records SET id = id + 1 WHERE id = {ROW + n}" for n in (4, 1, 0)),
             f"INSERT INTO records VALUES ({ROW}, 1, 'k', '{{}}', NULL)",
             "UPDATE topics SET cursor = cursor + 1 WHERE id = 1",
         ],
@@ -46,7 +50,25 @@ TAMPERINGS = {
         4,
     ),
     "a record moved between topics": ([f"UPDATE records SET id = {SECOND} + 2 WHERE id = {ROW}"], "t", 4),
-    "a record inside a batch": ([f"UPDATE records SET kind = 'other' WHERE id = {ROW + 3}"], "t", 6),
+    "a payload inside a batch": ([f"UPDATE records SET {ANOTHER} WHERE id = {BATCH}"], "t", 6),
+    "payloads that changed places": ([f"UPDATE records SET {TURNED} WHERE id = {BATCH}"], "t", 6),
+    "a kind inside a batch": ([f"UPDATE records SET kind = 'k l k' WHERE id = {BATCH}"], "t", 6),
+    "a kind spelled out": ([f"UPDATE records SET kind = 'k k k' WHERE id = {BATCH}"], "t", 6),
+    "a kind that is no text": ([f"UPDATE records SET kind = x'00' WHERE id = {BATCH}"], "t", 6),
+    "a record left out of a batch": (
+        [f"UPDATE records SET kind = 'k ', payload = '{SHORT}' WHERE id = {BATCH}"],
+        "t",
+        6,
+    ),
+    "a batch in two rows": (
+        [
+            f"UPDATE records SET kind = 'k ', payload = '{SHORT}', id = {BATCH - 1} WHERE id = {BATCH}",
+            f"INSERT INTO records SELECT {BATCH}, at_ms, 'k', '{{\"n\":7}}', link "
+            f"FROM records WHERE id = {BATCH - 1}",
+        ],
+        "t",
+        6,
+    ),
     "a renamed topic": (["UPDATE topics SET name = 'renamed' WHERE id = 1"], "renamed", 1),
     "a removed topic": (["DELETE FROM topics WHERE id = 1"], "", 0),
     "records of no topic": (["DELETE FROM topics WHERE id = 2"], "", 0),

@@ -17,6 +17,38 @@ from tidings.agent.session import Session
 from tidings.agent.signal import Signal
 
 
+class Cut:
+    """Ends what the current task waits for, when asked; a timeout that nobody has to set.
+
+    Ask in its event loop. The task is cancelled in the loop's next round, unless it is done by then.
+    """
+
+    __slots__ = ("_asked", "_before", "_done", "_task")
+
+    def __init__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._before = task.cancelling()
+        self._asked: asyncio.Handle | None = None
+        self._done = False
+
+    def ask(self) -> None:
+        """End it; asking again changes nothing."""
+        if self._asked is None:
+            self._asked = asyncio.get_running_loop().call_soon(self._cut)
+
+    def ended(self) -> bool:
+        """Whether the wait that is over now was ended by this, and by nobody else besides."""
+        if self._asked is not None:
+            self._asked.cancel()
+        return self._done and self._task.uncancel() <= self._before
+
+    def _cut(self) -> None:
+        self._done = True
+        self._task.cancel()
+
+
 class Company:
     """A block during which `stop` is called when the session is cancelled."""
 

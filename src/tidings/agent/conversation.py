@@ -26,7 +26,10 @@ def user(content: object) -> Payload:
         CallerError: there is nothing in it, or a block that cannot be read.
     """
     message: Payload = {"role": "user", "content": list(content) if isinstance(content, tuple) else content}
-    said = _blocks(message, "content")
+    try:
+        said = _blocks(message)
+    except _Unfit as unfit:
+        raise unfit.error() from None
     if not (said.strip() if isinstance(said, str) else said):
         raise CallerError("a user message needs text or an image; got an empty one")
     return message
@@ -77,20 +80,24 @@ def to_wire(wire: Wire, messages: Sequence[Message]) -> list[Payload]:
     results: list[Result] = []
     for index, message in enumerate(messages):
         role = message.get("role")
-        if role == "tool":
-            results.append(_result(message, f"messages[{index}]"))
-            continue
-        made += _closed(form, results, calls, answered)
-        results = []
-        if role == "assistant":
-            calls = _calls(message, f"messages[{index}].tool_calls")
-            answered = _turn(wire, form, message, calls, f"messages[{index}]")
-            made += answered
-        elif role == "user":
-            made.append(form.user(_blocks(message, f"messages[{index}].content")))
-        else:
-            raise _bad(f"messages[{index}].role", role, "user, assistant or tool")
-    return made + _closed(form, results, calls, answered)
+        try:
+            if role == "tool":
+                results.append(_result(message))
+                continue
+            if results:
+                made += _closed(form, results, calls, answered)
+                results = []
+            if role == "assistant":
+                calls = _calls(message)
+                answered = _turn(wire, form, message, calls)
+                made += answered
+            elif role == "user":
+                made.append(form.user(_blocks(message)))
+            else:
+                raise _Unfit("role", role, "user, assistant or tool")
+        except _Unfit as unfit:
+            raise unfit.error(f"messages[{index}].") from None
+    return made + _closed(form, results, calls, answered) if results else made
 
 
 def check_pairs(messages: Sequence[Message]) -> None:
@@ -108,7 +115,7 @@ def check_pairs(messages: Sequence[Message]) -> None:
                 f"`messages[{index}]` parts a tool call from its result; keep both, or neither"
             )
         else:
-            waiting = [call.id for call in _calls(message, f"messages[{index}].tool_calls")]
+            waiting = [call.id for call in _read_calls(message, index)]
     if waiting:
         raise CallerError(f"the call {waiting[0]!r} at the end has no result; keep both or neither")
 
@@ -117,86 +124,105 @@ def _closed(
     form: Form, results: list[Result], calls: Sequence[Call], answered: Sequence[Payload]
 ) -> list[Payload]:
     """Tool results in the order of their calls, whoever finished first."""
-    if len(results) < 2:
-        return form.tools(results, answered) if results else []
+    if len(results) == 1:
+        return form.tools(results, answered)
     order = {call.id: at for at, call in enumerate(calls)}
     ordered = sorted(results, key=lambda result: order.get(result.call_id, len(order)))
     return form.tools(ordered, answered)
 
 
-def _turn(wire: Wire, form: Form, message: Message, calls: list[Call], where: str) -> list[Payload]:
+class _Unfit(Exception):
+    """A part of a message that is not in the neutral form; who reads the message says which one it is."""
+
+    def __init__(self, path: str, value: object, wanted: str) -> None:
+        self.path, self.value, self.wanted = path, value, wanted
+
+    def inside(self, path: str) -> _Unfit:
+        """The same, in what stands at `path`."""
+        return _Unfit(f"{path}.{self.path}", self.value, self.wanted)
+
+    def error(self, before: str = "") -> CallerError:
+        """What the caller is told."""
+        return CallerError(f"`{before}{self.path}` must be {self.wanted}; got {self.value!r:.80}")
+
+
+def _turn(wire: Wire, form: Form, message: Message, calls: list[Call]) -> list[Payload]:
     """The native items of this wire, else rebuilt; a turn that says nothing is left out."""
     native = message.get("native")
     if isinstance(native, Mapping) and native.get("wire") == wire:
-        items = _list(native.get("items"), f"{where}.native.items")
+        items = _list(native.get("items"), "native.items")
         return [dict(item) for item in items if not is_empty(item)]
     text = message.get("content") or ""
     if not isinstance(text, str):
-        raise _bad(f"{where}.content", text, "a string")
+        raise _Unfit("content", text, "a string")
     return form.assistant(text, calls) if text.strip() or calls else []
 
 
-def _calls(message: Message, where: str) -> list[Call]:
-    found = _list(message.get("tool_calls") or [], where)
-    return [
-        Call(
-            _text(call, "id", f"{where}[{at}]"),
-            _text(call, "name", f"{where}[{at}]"),
-            _object(call, "arguments", f"{where}[{at}]"),
-        )
-        for at, call in enumerate(found)
-    ]
+def _read_calls(message: Message, index: int) -> list[Call]:
+    try:
+        return _calls(message)
+    except _Unfit as unfit:
+        raise unfit.error(f"messages[{index}].") from None
 
 
-def _result(message: Message, where: str) -> Result:
-    return Result(
-        _text(message, "tool_call_id", where),
-        _text(message, "name", where),
-        _text(message, "content", where, blank="(no output)"),
-        message.get("is_error") is True,
-    )
+def _calls(message: Message) -> list[Call]:
+    found = message.get("tool_calls")
+    return [_call(call, at) for at, call in enumerate(_list(found, "tool_calls"))] if found else []
 
 
-def _blocks(message: Message, where: str) -> str | list[Block]:
+def _call(call: Message, at: int) -> Call:
+    try:
+        return Call(_text(call, "id"), _text(call, "name"), _object(call, "arguments"))
+    except _Unfit as unfit:
+        raise unfit.inside(f"tool_calls[{at}]") from None
+
+
+def _result(message: Message) -> Result:
+    call_id, name, text = _text(message, "tool_call_id"), _text(message, "name"), message.get("content")
+    if text is None or (isinstance(text, str) and not text.strip()):
+        text = "(no output)"
+    elif not isinstance(text, str):
+        raise _Unfit("content", text, "a text that is not blank")
+    return Result(call_id, name, text, message.get("is_error") is True)
+
+
+def _blocks(message: Message) -> str | list[Block]:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return [_block(block, f"{where}[{at}]") for at, block in enumerate(_list(content, where))]
+    return [_block(block, at) for at, block in enumerate(_list(content, "content"))]
 
 
-def _block(block: Message, where: str) -> Block:
+def _block(block: Message, at: int) -> Block:
     kind = block.get("type")
-    if kind not in _BLOCK_KEYS:
-        raise _bad(f"{where}.type", kind, "text or image")
-    return {"type": kind, **{key: _text(block, key, where) for key in _BLOCK_KEYS[kind]}}
+    try:
+        if kind not in _BLOCK_KEYS:
+            raise _Unfit("type", kind, "text or image")
+        return {"type": kind, **{key: _text(block, key) for key in _BLOCK_KEYS[kind]}}
+    except _Unfit as unfit:
+        raise unfit.inside(f"content[{at}]") from None
 
 
 _BLOCK_KEYS: dict[object, tuple[str, ...]] = {"text": ("text",), "image": ("media_type", "data")}
 
 
-def _text(holder: Message, key: str, where: str, blank: str | None = None) -> str:
+def _text(holder: Message, key: str) -> str:
     value = holder.get(key)
     if isinstance(value, str) and value.strip():
         return value
-    if blank is not None and (value is None or isinstance(value, str)):
-        return blank
-    raise _bad(f"{where}.{key}", value, "a text that is not blank")
+    raise _Unfit(key, value, "a text that is not blank")
 
 
-def _object(holder: Message, key: str, where: str) -> Payload:
+def _object(holder: Message, key: str) -> Payload:
     value = holder.get(key)
     if not isinstance(value, (dict, Mapping)):
-        raise _bad(f"{where}.{key}", value, "an object")
+        raise _Unfit(key, value, "an object")
     return dict(value)
 
 
-def _list(value: object, where: str) -> list[Message]:
+def _list(value: object, path: str) -> list[Message]:
     if not isinstance(value, (list, tuple)) or False in [
         isinstance(item, (dict, Mapping)) for item in value
     ]:
-        raise _bad(where, value, "a list of objects")
+        raise _Unfit(path, value, "a list of objects")
     return list(value)
-
-
-def _bad(where: str, value: object, wanted: str) -> CallerError:
-    return CallerError(f"`{where}` must be {wanted}; got {value!r:.80}")

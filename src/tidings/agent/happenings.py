@@ -20,7 +20,7 @@ from tidings.agent.emitted import Emitted
 from tidings.agent.events import UnknownEventError, find_event
 from tidings.agent.hooks import HookRun, run_hooks
 from tidings.agent.port import Outcome, ToolCall
-from tidings.agent.providers.evaluation import Pass, evaluate, passed_over
+from tidings.agent.providers.evaluation import Pass, evaluate, glances
 from tidings.agent.providers.facts import Recall
 from tidings.agent.providers.lineup import Lineup
 from tidings.agent.providers.options import check_providers, config_of
@@ -63,16 +63,24 @@ class Happenings:
         self._slot = Slot()
         self.task = ""
         self._turn = asyncio.Lock()
-        self._hooked: tuple[object, frozenset[str]] = (None, frozenset())
         check_providers(self._options, self._registry)
+        self.window, self.threshold = _limits(self._options)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Work out who hears what; anew when a hook or provider is registered."""
+        self._hooks, self._providers = self._registry.hooks, self._registry.providers
         self._lineup = Lineup(self._options, self._registry)
+        hooked = frozenset([name for hook in self._registry.hooks for name in hook.events])
+        self._heard = hooked | self._lineup.events
+        self._glances = {name: one for name, one in glances(self._lineup).items() if name not in hooked}
 
     def hears(self, event: str) -> bool:
         """Whether a hook or provider hears `event`; one that nobody hears costs no more than this."""
-        hooks = self._registry.hooks
-        if self._hooked[0] is not hooks:
-            self._hooked = (hooks, frozenset(name for hook in hooks for name in hook.events))
-        return event in self._hooked[1] or self._provided(event)
+        registry = self._registry
+        if registry.hooks is not self._hooks or registry.providers is not self._providers:
+            self._listen()
+        return event in self._heard
 
     async def happen(self, event: str, payload: Mapping[str, object]) -> str | None:
         """Tell hooks and providers of `event`; gives the reason if a hook objects to it."""
@@ -82,12 +90,11 @@ class Happenings:
 
     def _is_passed_over(self, event: str, payload: Mapping[str, object]) -> bool:
         """Whether no hook hears it and no provider has to be asked, which is written with the next step."""
-        if event in self._hooked[1]:
+        glance = self._glances.get(event)
+        if glance is None or not glance.suffices(payload):
             return False
-        told = passed_over(self._lineup, event, payload)
-        if told:
-            self._session.note_later(told)
-        return told is not None
+        self._session.note_later(glance.records)
+        return True
 
     async def consult(
         self, event: str, payload: Mapping[str, object], emitted: Sequence[Emitted] = ()
@@ -108,7 +115,7 @@ class Happenings:
 
     async def _round(self, event: str, payload: Mapping[str, object]) -> tuple[HookRun, Pass]:
         run = await run_hooks(self._registry, event, payload, session_id=self._session.id)
-        if run.veto is None and self._provided(event):
+        if run.veto is None and self.hears(event) and event in self._lineup.events:
             return run, await self._asked(event, payload)
         return run, Pass((), self._session.stored.pressure)
 
@@ -156,9 +163,10 @@ class Happenings:
                 refused.append(_refused(call, run.veto))
         return tuple(allowed), tuple(refused)
 
-    async def after_tool(self, receipt: Receipt, payload: Payload) -> Receipt:
+    async def after_tool(self, receipt: Receipt) -> Receipt:
         """Tell `post_tool_use` of a closed call; hooks may change the result and add reminders."""
-        if not self.hears("post_tool_use"):
+        payload = receipt.told
+        if not self.hears("post_tool_use") or self._is_passed_over("post_tool_use", payload):
             return receipt
         async with self._turn:
             run, asked = await self._round("post_tool_use", payload)
@@ -183,12 +191,6 @@ class Happenings:
                     report(newest, event=run.event, tool_call_id=tool_call_id, deduped_count=deduped)
                 )
         return reports
-
-    def _provided(self, event: str) -> bool:
-        """Whether an enabled provider hears `event`; worked out anew when one is registered."""
-        if not self._lineup.fits(self._registry):
-            self._lineup = Lineup(self._options, self._registry)
-        return bool(self._lineup.hearing(event))
 
     async def _asked(self, event: str, payload: Mapping[str, object]) -> Pass:
         before = self._session.stored.pressure
@@ -240,17 +242,15 @@ class Happenings:
             "task": self.task,
         }
 
-    @property
-    def window(self) -> int | None:
-        """The context window that the config of token_pressure names."""
-        given = config_of(self._options, "token_pressure").get("context_window")
-        return given if isinstance(given, int) else None
 
-    @property
-    def threshold(self) -> float:
-        """The lowest share of the window that some provider wants to hear of."""
-        ratio = config_of(self._options, "project_facts").get("refresh_ratio")
-        return min(THRESHOLDS[0].ratio, ratio) if isinstance(ratio, (int, float)) else THRESHOLDS[0].ratio
+def _limits(options: Payload) -> tuple[int | None, float]:
+    """The context window that the config of token_pressure names, and the lowest share of it that some
+    provider wants to hear of."""
+    given = config_of(options, "token_pressure").get("context_window")
+    ratio = config_of(options, "project_facts").get("refresh_ratio")
+    least = THRESHOLDS[0].ratio
+    share = min(least, ratio) if isinstance(ratio, (int, float)) else least
+    return given if isinstance(given, int) else None, share
 
 
 def _with_arguments(call: ToolCall, action: Payload) -> ToolCall:

@@ -21,7 +21,7 @@ from tidings.agent.answers import answered
 from tidings.agent.approvals import Approvals
 from tidings.agent.budget import open_calls, system_text
 from tidings.agent.compacting import make_room
-from tidings.agent.company import Company
+from tidings.agent.company import Company, Cut
 from tidings.agent.events import EVENTS
 from tidings.agent.happenings import Happenings
 from tidings.agent.port import Answer, Model, Outcome, ToolCall, Usage
@@ -31,10 +31,11 @@ from tidings.agent.signal import Signal
 from tidings.agent.steps import after_tools, before_tools
 from tidings.agent.suspending import falls_asleep
 from tidings.agent.tools.dispatch import Dispatcher
-from tidings.agent.tools.receipt import Receipt, event_payload, not_run
+from tidings.agent.tools.receipt import Receipt, not_run
 from tidings.agent.tools.tool import ToolContext
 from tidings.agent.wire_messages import WireMessages
-from tidings.core.lifecycle import stamp_turn, warn_once
+from tidings.core.fire import fire
+from tidings.core.lifecycle import post_turn, stamp_turn, warn_once
 from tidings.core.mailbox import Item, UserMessage
 from tidings.core.records import Record, dropped, record
 from tidings.core.reminder import Payload, Reminder
@@ -49,8 +50,7 @@ from tidings.shell.transforms import (
     append_message,
     archive_reminder,
     inject_prepared,
-    mark_fired,
-    post_turn,
+    said,
 )
 
 T = TypeVar("T")
@@ -115,7 +115,8 @@ class Run:
         `closing` are calls that must not run if anything comes in (decision 14): they get their
         results first, in the same commit, so that the history stays valid.
         """
-        await self.happenings.handle(self.session.stored.events)
+        if self.session.stored.events:
+            await self.happenings.handle(self.session.stored.events)
         if seam != "loop_exit" and not self.session.stored.mailbox.items:
             return ()
         with self.session.step():
@@ -171,11 +172,12 @@ class Run:
         await self.happenings.happen("pre_agent_turn", {"iteration": self.iteration})
         request, answer = await self._ask()
         self._answered(request, answer)
-        await self.happenings.happen("post_turn", self._turn_payload(answer))
+        told = self._turn_payload(answer)
+        await self.happenings.happen("post_turn", told)
         if answer.tool_calls:
             await self._use_tools(answer)
-        await self.happenings.happen("post_agent_turn", self._turn_payload(answer))
-        self.session.report("worker_progressed", self._turn_payload(answer))
+        await self.happenings.happen("post_agent_turn", told)
+        self.session.report("worker_progressed", told)
         self._paused = answer.stop == "paused"
         return None if answer.tool_calls or self._paused else await self._finish(answer)
 
@@ -190,6 +192,8 @@ class Run:
         """Whether somebody cancelled or suspended the session, or a hook keeps it from waking up."""
         if self.session.cancelled:
             return "cancelled"
+        if self.session.stored.suspension is None:
+            return "suspended" if self.held else None
         asleep = self.held or await falls_asleep(self.session, self.happenings, self.iteration)
         return "suspended" if asleep else None
 
@@ -238,14 +242,15 @@ class Run:
         if self.session.cancelled:
             work.close()
             raise Stopped
-        limit = asyncio.timeout(None)
+        cut = Cut()
         try:
-            async with limit, self._company(lambda: _end_now(limit)):
+            async with self._company(cut.ask):
                 given = await work
-        except TimeoutError:
-            if not limit.expired():
-                raise
-        if limit.expired():
+        except asyncio.CancelledError:
+            if cut.ended():
+                raise Stopped from None
+            raise
+        if cut.ended():
             raise Stopped
         return given
 
@@ -254,25 +259,28 @@ class Run:
 
     def _answered(self, request: Request, answer: Answer) -> None:
         """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""
-        turn = self.session.transcript.turn + 1
-        with self.session.step():
-            self.session.note()
+        session, turn = self.session, self.session.transcript.turn + 1
+        with session.step():
             self._hint_at_cache(request, answer)
-            shown = mark_fired(self.session.transcript, request, turn=turn).transcript
+            fired = fire(session.transcript, request.shot, turn)
             message = conversation.assistant(answer, self.model.route.wire)
-            kept = append_message(shown, message)
-            self.session.keep(post_turn(kept, turn=turn).transcript)
-            issued = request.issued != self.session.stored.issued
-            self.session.stored = replace(self.session.stored, issued=request.issued)
-            self.session.note((), (store.changed(self.session.stored),) if issued else ())
+            passed = post_turn(fired.transcript.append(message), turn)
+            session.note(fired.told, (*fired.changes, said(message), *passed.changes))
+            session.note(passed.records)
+            session.keep(passed.transcript)
+            if request.issued != session.stored.issued:
+                session.stored = replace(session.stored, issued=request.issued)
+                session.note((), (store.changed(session.stored),))
         self.usage, self.last_usage = self.usage + answer.usage, answer.usage
         if self.session.observers:
             self.session.observers.tell(self.session, Answered(turn, self.model.route, request))
 
     def _hint_at_cache(self, request: Request, answer: Answer) -> None:
         """Say once what a system text that changes between requests costs (decision 20)."""
+        if not self.model.route.prompt_caching:
+            return
         before, self._system_text = self._system_text, system_text(request.body)
-        if before in (None, self._system_text) or not self.model.route.prompt_caching:
+        if before in (None, self._system_text):
             return
         state = self.session.transcript.state
         marks, first = warn_once(state.marks, "cache_hint", "session")
@@ -287,8 +295,8 @@ class Run:
     async def _use_tools(self, answer: Answer) -> None:
         if await self.checkpoint("pre_tool_dispatch", closing=answer.tool_calls):
             return
-        before, happen = before_tools(self.iteration, answer.tool_calls), self.happenings.happen
-        await happen("pre_step", before)
+        happen = self.happenings.happen
+        await happen("pre_step", before_tools(self.iteration, answer.tool_calls))
         receipts = await self._dispatched(answer.tool_calls)
         self._keep_results(receipts)
         await happen("post_step", after_tools(self.iteration, receipts))
@@ -299,10 +307,11 @@ class Run:
 
     async def _dispatched(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         let_through, refused = await self.happenings.before_tools(calls)
-        ran = await self._ran(let_through)
-        by_id = {receipt.call.id: receipt for receipt in (*ran, *refused)}
-        receipts = [by_id[call.id] for call in calls]
-        return tuple([await self.happenings.after_tool(r, event_payload(r)) for r in receipts])
+        receipts = await self._ran(let_through)
+        if refused:
+            by_id = {receipt.call.id: receipt for receipt in (*receipts, *refused)}
+            receipts = tuple([by_id[call.id] for call in calls])
+        return tuple([await self.happenings.after_tool(each) for each in receipts])
 
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
@@ -327,7 +336,7 @@ class Run:
                 result = conversation.tool_result(receipt.call, receipt.outcome)
                 transcript = append_message(transcript, result)
             self.session.keep(transcript)
-            self.session.note()
+            self.session.settle()
         self.receipts += receipts
 
     def close_open_calls(self) -> None:
@@ -352,8 +361,3 @@ class Run:
             undelivered=tuple(rows),
             error=error,
         )
-
-
-def _end_now(limit: asyncio.Timeout) -> None:
-    if limit.when() is None:
-        limit.reschedule(0)

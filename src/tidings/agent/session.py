@@ -26,7 +26,7 @@ from tidings.core import inherit, lifecycle, records
 from tidings.core.lifecycle import Selector, inject
 from tidings.core.mailbox import Item, RevokeError, UserMessage
 from tidings.core.producers import ProducerName, build, ignored_fields
-from tidings.core.records import Change, Record
+from tidings.core.records import Alike, Change, Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam, read_mode, with_mode
 from tidings.core.table import Slot, slot_of
@@ -98,7 +98,7 @@ class Session:
         """Make `transcript` the session's; call inside a step."""
         self.stored = replace(self.stored, transcript=transcript)
 
-    def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
+    def note(self, records: Sequence[Record | Alike] = (), changes: Sequence[Change] = ()) -> None:
         """Write records of the loop's own, after those that could wait; call inside a step."""
         (told, done), self._later = self._later, ([], [])
         if told or done or records or changes:
@@ -109,6 +109,13 @@ class Session:
         with self._lock:
             self._later[0].extend(records)
             self._later[1].extend(changes)
+
+    def settle(self) -> None:
+        """Write the changes that could wait; records may wait on. Call inside a step."""
+        told, done = self._later
+        if done:
+            self._later = (told, [])
+            write(self.transcript, (), done)
 
     def checkpoint(self) -> None:
         """Write the whole session into its log: what lies before may be purged from there."""

@@ -7,12 +7,15 @@ found, and stamps what it did not show with the next turn, so that no ttl is spe
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import groupby
+
 import msgspec
 from msgspec.structs import replace
 
 from tidings.core import records
 from tidings.core.lifecycle import check_turn, drop_invalid, warn_once
-from tidings.core.records import Change, Record
+from tidings.core.records import Alike, Change, Record
 from tidings.core.reminder import Reminder
 from tidings.core.table import Entry, Slot, listed, slot, slot_of
 from tidings.core.transcript import Marks, Transcript, Withdrawn
@@ -48,10 +51,11 @@ class Warned(msgspec.Struct, frozen=True):
     reminder_id: str
 
 
-class Shot(msgspec.Struct, frozen=True, kw_only=True):
+class Shot(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What an answered request did with the pending reminders.
 
     `issued` are new in its history, `waiting` are the external ones that it had no room for, in line.
+    Requests that show the same may share one: what is worked out from it is worked out once.
     """
 
     placement: str
@@ -63,13 +67,29 @@ class Shot(msgspec.Struct, frozen=True, kw_only=True):
     announced: frozenset[Slot] = frozenset()
     waiting: tuple[Slot, ...] = ()
 
+    @cached_property
+    def seen(self) -> frozenset[Slot]:
+        """What the model has seen: now, or in a history that still stands."""
+        return frozenset([shown.slot for shown in self.shown]) | self.standing
+
+    @cached_property
+    def by_role(self) -> list[tuple[str, tuple[str, ...]]]:
+        """The ids of those it showed, in order, parted where the role changes."""
+        runs = groupby(self.shown, key=lambda shown: shown.rendered_role)
+        return [(role, tuple([shown.reminder_id for shown in run])) for role, run in runs]
+
 
 class Fired(msgspec.Struct, frozen=True):
-    """What marking a request as answered gave."""
+    """What marking a request as answered gave; `told` is for the log."""
 
     transcript: Transcript
-    records: tuple[Record, ...]
+    told: tuple[Record | Alike, ...]
     changes: tuple[Change, ...]
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """What happened to each reminder."""
+        return records.one_by_one(self.told)
 
 
 def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
@@ -92,9 +112,11 @@ def fire(transcript: Transcript, shot: Shot, turn: int) -> Fired:
         waiting=shot.waiting,
     )
     dropped = [_dropped(unused) for unused in shot.unused]
-    fired = records.fired([(s.reminder_id, s.rendered_role) for s in shot.shown], turn, shot.placement)
+    fired = [records.fired(names, role, turn, shot.placement) for role, names in shot.by_role]
     state = replace(transcript.state, marks=marks)
-    following = drop_invalid(Transcript.of(state), _invalid(shot))
+    following = Transcript.of(state)
+    if shot.unused:
+        following = drop_invalid(following, _invalid(shot))
     unseen = _unseen(transcript, shot, turn)
     change = Change("transcript.fired", {"turn": turn, **_effects(shot, unseen, marks)})
     return Fired(_postpone(following, unseen, turn), (*dropped, *fired, *warned), (change,))
@@ -110,13 +132,12 @@ def _invalid(shot: Shot) -> frozenset[str]:
 
 
 def _unseen(transcript: Transcript, shot: Shot, turn: int) -> list[Entry]:
-    """The pending reminders with a ttl that the request did not show."""
-    seen = {s.reminder_id if s.scope is None else s.slot for s in shot.shown} | shot.standing
-    return [
-        entry
-        for entry in transcript.state.shelf.entries()
-        if entry.slot not in seen and entry.reminder.fired_at_turn <= turn
-    ]
+    """The pending reminders that the request did not show; most requests show all."""
+    shelf = transcript.state.shelf
+    if shelf.is_within(shot.seen):
+        return []
+    entries = shelf.entries()
+    return [e for e in entries if e.slot not in shot.seen and e.reminder.fired_at_turn <= turn]
 
 
 def _postpone(transcript: Transcript, unseen: list[Entry], turn: int) -> Transcript:
@@ -150,11 +171,11 @@ def _withdrawn_meanwhile(transcript: Transcript, shot: Shot) -> list[Withdrawn]:
 def _effects(shot: Shot, unseen: list[Entry], marks: Marks) -> dict[str, object]:
     return {
         "postponed": [entry.event_id for entry in unseen],
-        "invalid": sorted(_invalid(shot)),
-        "standing": listed(sorted(shot.standing, key=str)),
+        "invalid": sorted(_invalid(shot)) if shot.unused else [],
+        "standing": listed(sorted(shot.standing, key=str)) if shot.standing else [],
         "withdrawn": [msgspec.to_builtins(note) for note in marks.withdrawn],
-        "warned": sorted(marks.warned),
-        "waiting": listed(shot.waiting),
+        "warned": sorted(marks.warned) if marks.warned else [],
+        "waiting": listed(shot.waiting) if shot.waiting else [],
     }
 
 

@@ -66,6 +66,23 @@ class Record(msgspec.Struct, frozen=True):
     payload: Payload
 
 
+class Alike(msgspec.Struct, frozen=True):
+    """Records of one kind whose payloads differ in one field, which takes each of `values`.
+
+    Most requests show the same reminders as the one before: they are told of together, and nobody has to
+    build what only the log will read.
+    """
+
+    kind: str
+    field: str
+    values: tuple[str, ...]
+    rest: Payload
+
+    def records(self) -> list[Record]:
+        """The records, one by one."""
+        return [Record(self.kind, {self.field: value, **self.rest}) for value in self.values]
+
+
 class Change(msgspec.Struct, frozen=True):
     """One entry for the session's transcript topic."""
 
@@ -128,15 +145,18 @@ def dropped(reminder_id: str, reason: str, **more: object) -> Record:
     return record("dropped", reminder_id=reminder_id, reason=reason, **more)
 
 
-def fired(rendered: Iterable[tuple[str, str]], turn: int, placement: str) -> list[Record]:
-    """These reminders, each with the role it was given, were in an answered request."""
-    return [
-        Record(
-            "transcript.reminder.fired",
-            {"reminder_id": name, "turn_number": turn, "rendered_role": role, "placement": placement},
-        )
-        for name, role in rendered
-    ]
+def fired(names: tuple[str, ...], role: str, turn: int, placement: str) -> Alike:
+    """These reminders, each given that role, were in an answered request."""
+    rest: Payload = {"turn_number": turn, "rendered_role": role, "placement": placement}
+    return Alike("transcript.reminder.fired", "reminder_id", names, rest)
+
+
+def one_by_one(told: Iterable[Record | Alike]) -> tuple[Record, ...]:
+    """All records that `told` stands for, in order."""
+    found: list[Record] = []
+    for each in told:
+        found += each.records() if isinstance(each, Alike) else (each,)
+    return tuple(found)
 
 
 def inherited(reminder: Reminder, sub_agent_id: str | None) -> Record:

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 import msgspec
 
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.table import Change, Entry, Slot, Table, place
+from tidings.core.table import Change, Entry, Listed, Slot, Table, place
 
 
 class Shelf(msgspec.Struct, eq=False, gc=False):
@@ -38,7 +38,7 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
     age_of_table: int = 0
     newer: Shelf | None = None
     undo: tuple[Change, ...] = ()
-    listed: tuple[Entry, ...] | None = None
+    listed: Listed | None = None
 
     @classmethod
     def of(cls, stored: Iterable[tuple[int, Reminder, str, Payload]]) -> Shelf:
@@ -56,12 +56,21 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
             entries[entry.slot] = entry
         return shelf.change([(None, entry) for entry in entries.values()])
 
-    def entries(self) -> tuple[Entry, ...]:
-        """All entries in order, built once per version."""
+    def listing(self) -> Listed:
+        """All entries in order, listed once for all versions that have the same."""
         if self.listed is None:
             with self.table.lock:
-                self.listed = self._root().ordered()
+                self.listed = Listed(self._root().ordered())
         return self.listed
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries in order."""
+        return self.listing().entries
+
+    def is_within(self, slots: frozenset[Slot]) -> bool:
+        """Whether all that is here is among `slots`."""
+        with self.table.lock:
+            return self._root().by_id.keys() <= slots
 
     def find(self, slot: Slot) -> Entry | None:
         """The entry with this id."""
@@ -212,7 +221,11 @@ class Shelf(msgspec.Struct, eq=False, gc=False):
     def _expired(self, horizon: int) -> Aged:
         """The usual pass: nobody's ttl begins, one bucket is due, the rest is not touched."""
         due = self.table.due.get(self.passes + 1)
-        gone = () if due is None else tuple(due.values())
+        if not due:
+            newer = msgspec.structs.replace(self, passes=self.passes + 1, horizon=horizon)
+            self.newer, self.undo = newer, ()
+            return Aged(newer, (), self.finite)
+        gone = tuple(due.values())
         table, age = self._table_to_change(len(gone))
         table.expire(self.passes + 1)
         external = self.external - sum([entry.rank == 0 for entry in gone])

@@ -39,6 +39,31 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return self.expires is None and self.reminder.ttl_turns is not None
 
 
+class Listed:
+    """Entries in order; what all of them hold is listed once, however many versions have the same."""
+
+    __slots__ = ("_bodies", "_reminders", "entries")
+
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
+        self.entries = entries
+        self._reminders: list[Reminder] | None = None
+        self._bodies: list[str] | None = None
+
+    @property
+    def reminders(self) -> list[Reminder]:
+        """The reminders, as they were put."""
+        if self._reminders is None:
+            self._reminders = [entry.reminder for entry in self.entries]
+        return self._reminders
+
+    @property
+    def bodies(self) -> list[str]:
+        """Their bodies."""
+        if self._bodies is None:
+            self._bodies = [entry.reminder.body for entry in self.entries]
+        return self._bodies
+
+
 Change: TypeAlias = tuple[Entry | None, Entry | None]
 """(old, new): an addition has no old, a removal no new; a rewrite with the same slot keeps the place."""
 

@@ -78,24 +78,26 @@ class Pending(Sequence[Reminder]):
     `waiting`.
     """
 
-    __slots__ = ("_bodies", "_listed", "_shelf", "invalid", "outsiders", "stored", "waiting", "withdrawn")
+    __slots__ = ("_listed", "_shelf", "invalid", "outsiders", "waiting", "withdrawn")
 
     def __init__(self, state: State) -> None:
         self._shelf = state.shelf
         self._listed: Listing[Reminder] | None = None
-        self._bodies: list[str] | None = None
         self.outsiders = state.shelf.external
-        self.stored = [entry.reminder for entry in state.shelf.entries()]
-        self.invalid = tuple(e for _, e in state.others if e.get("kind") == REMINDER_KIND)
+        others = state.others
+        self.invalid = tuple([e for _, e in others if e.get("kind") == REMINDER_KIND]) if others else ()
         self.withdrawn = state.marks.withdrawn
         self.waiting = state.marks.waiting
 
     @property
+    def stored(self) -> list[Reminder]:
+        """The reminders in order, as they were put."""
+        return self._shelf.listing().reminders
+
+    @property
     def bodies(self) -> list[str]:
-        """The bodies in order, listed once: a request that is sent again needs them again."""
-        if self._bodies is None:
-            self._bodies = [reminder.body for reminder in self.stored]
-        return self._bodies
+        """Their bodies."""
+        return self._shelf.listing().bodies
 
     def _list(self) -> Listing[Reminder]:
         if self._listed is None:
@@ -197,8 +199,9 @@ class Transcript:
 
     def append(self, message: Message) -> Transcript:
         """This transcript with one more durable message."""
-        (checked,) = _checked_objects("messages", (message,))
-        messages = self._state.messages.append(checked)
+        if type(message) is not dict:
+            (message,) = _checked_objects("messages", (message,))
+        messages = self._state.messages.append(message)
         return Transcript.of(msgspec.structs.replace(self._state, messages=messages))
 
     def to_dict(self) -> Payload:

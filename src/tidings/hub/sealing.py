@@ -55,6 +55,7 @@ def sealed(
         origin=origin,
         grants=tuple(sorted(grants)),
     )
+    rows.reminder_of(letter)  # builds it now: later a host waits for the answer
     return letter, (*admitted.records, *way.records)
 
 

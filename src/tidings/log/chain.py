@@ -30,10 +30,3 @@ def row_id(topic_id: int, cursor: int) -> int:
 def link(previous: bytes, topic: str, rows: Sequence[Row]) -> bytes:
     """Compute the link that follows `previous` for rows that do not carry it yet."""
     return sha256(_encode((previous, topic, rows))).digest()
-
-
-def seal(previous: bytes, topic: str, rows: list[Row]) -> bytes:
-    """Put the link of `rows` on the last of them and return it."""
-    new = link(previous, topic, rows)
-    rows[-1] = (*rows[-1][:4], new)
-    return new

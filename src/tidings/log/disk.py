@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
 from tidings.errors import LogError, LogUnavailableError
-from tidings.log.entry import Entry
+from tidings.log.entry import Columns
 from tidings.log.failure import closed_error
 from tidings.log.group import Batch
 from tidings.log.record import LogRecord
@@ -72,7 +72,7 @@ class DiskThread:
     def __init__(
         self,
         wal: WalFile,
-        commit: Callable[[Sequence[Entry]], list[LogRecord]],
+        commit: Callable[[Columns], list[LogRecord]],
         open_connection: Callable[[], sqlite3.Connection],
     ) -> None:
         self._wal = wal
@@ -138,7 +138,7 @@ class DiskThread:
     def _serve(self, batches: Sequence[Batch]) -> None:
         entries = [entry for batch in batches for entry in batch.entries]
         try:
-            records = self._commit(entries)
+            records = self._commit(Columns.of(entries))
             self._wal.sync()
         except Exception as error:  # noqa: BLE001 whatever it is, the waiters must hear of it
             for batch in batches:

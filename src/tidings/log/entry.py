@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 
@@ -23,11 +25,16 @@ MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
 _NAME = re.compile(rf"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{{1,{MAX_NAME}}}")
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _LEVELS, _NOT_LEVELS = bytes.maketrans(b"{}", b"[]"), bytes(set(range(256)) - set(b"[]{}"))
-_ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
+_REMEMBERED = 10_000
+_known_names: set[object] = set()
+_PLAIN = {dict}
+ENCODING_ERRORS = (TypeError, ValueError, RecursionError, OverflowError)
 _encoder = msgspec.json.Encoder()
 _encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
 Draft = tuple[str, str, Mapping[str, object]]
+Lines = tuple[str, list[str], list[Mapping[str, object]]]
+"""Drafts of one topic: it, their kinds and their payloads."""
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -39,9 +46,40 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     occurred_at_ms: int
 
 
+class Columns(msgspec.Struct, frozen=True, gc=False):
+    """Records on their way in, together: what `Entry` says of one, column by column."""
+
+    topics: Sequence[str]
+    kinds: Sequence[str]
+    payloads: Sequence[str]
+    times: Sequence[int]
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry]) -> Columns:
+        """The columns of `entries`."""
+        return cls(*[list(map(field, entries)) for field in _FIELDS])
+
+
+_FIELDS: tuple[Callable[[Entry], Any], ...] = tuple(map(attrgetter, Entry.__struct_fields__))
+
+
+class Series(msgspec.Struct, frozen=True, gc=False):
+    """Drafts of one topic and kind whose payloads differ in one field; `rest` is the same in all."""
+
+    topic: str
+    kind: str
+    field: str
+    values: tuple[str, ...]
+    rest: Mapping[str, object]
+
+
+Written = Sequence[Lines | Series]
+"""What is written together, in order; a series stands for its records."""
+
+
 def payloads_of(entries: Sequence[Entry]) -> list[dict[str, object]]:
     """Decode the payloads again, as every reader will get them."""
-    return decode_payloads(",".join([entry.payload for entry in entries]), len(entries))
+    return decode_payloads("\n".join([entry.payload for entry in entries]), len(entries))
 
 
 def now_ms() -> int:
@@ -55,31 +93,65 @@ def entry_of(topic: str, kind: str, payload: Mapping[str, object], now: int) -> 
     Raises:
         LogUsageError: a bad topic or kind, or a payload that JSON cannot hold.
     """
-    try:
-        named = _are_names(topic, kind)
-    except TypeError:
-        named = False
-    if not named:
-        check_name("topic", topic)
-        check_name("kind", kind)
-        if topic == CHECKPOINTS:
-            raise LogUsageError(f"topic is {topic!r}; only purging writes there: choose another")
+    _check_names(topic, kind)
     return Entry(topic, kind, encode(payload), now)
 
 
-def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
+def alone(topic: str, kind: str, payload: Mapping[str, object], now: int) -> Columns:
+    """The same as a batch of one.
+
+    Raises:
+        LogUsageError: a bad topic or kind, or a payload that JSON cannot hold.
+    """
+    _check_names(topic, kind)
+    return Columns((topic,), (kind,), (encode(payload),), (now,))
+
+
+def columns_of(drafts: Iterable[Draft], now: int) -> Columns:
     """Check and encode a batch; the error names the place of the bad draft.
 
     Raises:
         LogUsageError: a draft that is not (topic, kind, payload), or a bad part of one.
     """
     given = list(drafts)
-    payloads = _encoded_at_once(given)
-    if payloads is None:
-        return [_entry_at(place, draft, now) for place, draft in enumerate(given)]
-    return [
-        Entry(topic, kind, payload, now) for (topic, kind, _), payload in zip(given, payloads, strict=True)
-    ]
+    encoded = _encoded_at_once(given)
+    if encoded is None:
+        return Columns.of([_entry_at(place, draft, now) for place, draft in enumerate(given)])
+    return Columns(*encoded, [now] * len(given))
+
+
+def entries_of(drafts: Iterable[Draft], now: int) -> list[Entry]:
+    """The same, one by one.
+
+    Raises:
+        LogUsageError: a draft that is not (topic, kind, payload), or a bad part of one.
+    """
+    made = columns_of(drafts, now)
+    return list(map(Entry, made.topics, made.kinds, made.payloads, made.times))
+
+
+@lru_cache(maxsize=4096)
+def check_topic(topic: str) -> None:
+    """Refuse what cannot be written to; remembered, because the same few come all the time.
+
+    Raises:
+        LogUsageError: it is no name, or a topic that only the log itself writes.
+    """
+    _check_names(topic, "kind")
+
+
+def check_series(series: Series) -> str:
+    """Encode what is the same in all of a series.
+
+    Raises:
+        LogUsageError: a bad part of it, or the field that should differ is the same in all.
+    """
+    check_name("kind", series.kind)
+    if not series.rest or series.field in series.rest:
+        raise LogUsageError(
+            f"a series by {series.field!r} needs other fields besides; got {series.rest!r:.80}"
+        )
+    return encode(series.rest)
 
 
 def check_name(field: str, value: object) -> str:
@@ -125,7 +197,7 @@ def encode(payload: Mapping[str, object]) -> str:
     plain = payload if isinstance(payload, dict) else _dict_of(payload)
     try:
         encoded = _encode(plain)
-    except _ENCODING_ERRORS as error:
+    except ENCODING_ERRORS as error:
         where = _offender("payload", payload)
         raise LogUsageError(f"{where} cannot be stored as JSON: {error}") from error
     if len(encoded) > 2 * MAX_DEPTH and _depth(encoded) > MAX_DEPTH:
@@ -138,18 +210,37 @@ def encode(payload: Mapping[str, object]) -> str:
     return encoded.decode()
 
 
-def _encoded_at_once(drafts: Sequence[Draft]) -> list[str] | None:
-    """All payloads as JSON text by one call of the encoder; None when a draft needs a closer look."""
+def encode_plain(payloads: Sequence[Mapping[str, object]], most: int) -> str | None:
+    """All payloads, a line each, by one call; None when they are too long or need a closer look."""
+    if {*map(type, payloads)} != _PLAIN:
+        return None
     try:
-        plain = [type(payload) is dict and _are_names(topic, kind) for topic, kind, payload in drafts]
-        if not all(plain):
+        encoded = _encode_lines(payloads)
+    except ENCODING_ERRORS:
+        return None
+    lines = encoded.decode()
+    if len(lines) > most or (len(lines) > 2 * MAX_DEPTH and _brackets(lines) > MAX_DEPTH):
+        return None
+    return lines[:-1]
+
+
+def _encoded_at_once(
+    drafts: Sequence[Draft],
+) -> tuple[Sequence[str], Sequence[str], Sequence[str]] | None:
+    """Topics, kinds and payloads, encoded by one call; None when a draft needs a closer look."""
+    try:
+        topics, kinds, payloads = zip(*drafts, strict=True)
+        named = CHECKPOINTS not in topics and are_names({*topics, *kinds})
+        if not named or {*map(type, payloads)} != _PLAIN:
             return None
-        encoded = _encode_lines([payload for _, _, payload in drafts])
-    except _ENCODING_ERRORS:
+        encoded = _encode_lines(payloads)
+    except ENCODING_ERRORS:
         return None
-    if len(encoded) > MAX_PAYLOAD_BYTES or _brackets(encoded) > MAX_DEPTH:
+    lines = encoded.decode().split("\n")
+    lines.pop()
+    if len(encoded) > MAX_PAYLOAD_BYTES or _may_be_deep(lines):
         return None
-    return encoded.decode().split("\n")[:-1]
+    return topics, kinds, lines
 
 
 def _entry_at(place: int, draft: object, now: int) -> Entry:
@@ -168,15 +259,31 @@ def _dict_of(payload: object) -> dict[object, object]:
     return dict(payload)
 
 
-@lru_cache(maxsize=4096)
-def _are_names(topic: str, kind: str) -> bool:
-    """Remember the pairs that passed, because the same few come all the time."""
-    return topic != CHECKPOINTS and _NAME.fullmatch(topic) is not None and _NAME.fullmatch(kind) is not None
+def _check_names(topic: object, kind: object) -> None:
+    try:
+        named = topic in _known_names and kind in _known_names and topic != CHECKPOINTS
+    except TypeError:
+        named = False
+    if not named:
+        are_names({check_name("topic", topic), check_name("kind", kind)})
+        if topic == CHECKPOINTS:
+            raise LogUsageError(f"topic is {topic!r}; only purging writes there: choose another")
+
+
+def are_names(values: set[str]) -> bool:
+    """Whether all can be topics or kinds; remembered, because the same few come all the time."""
+    if not values <= _known_names:
+        if len(_known_names) > _REMEMBERED:
+            _known_names.clear()
+        if not all(_NAME.fullmatch(value) for value in values):
+            return False
+        _known_names.update(values)
+    return True
 
 
 def _depth(encoded: bytes) -> int:
     """Count how deep JSON nests, beyond `MAX_DEPTH`: readers must not exhaust their stack."""
-    if _brackets(encoded) <= MAX_DEPTH:
+    if _brackets(encoded.decode()) <= MAX_DEPTH:
         return 0
     levels, depth = _STRING.sub(b"", encoded).translate(_LEVELS, _NOT_LEVELS), 0
     while levels and depth <= MAX_DEPTH:
@@ -185,9 +292,14 @@ def _depth(encoded: bytes) -> int:
     return depth
 
 
-def _brackets(encoded: bytes) -> int:
+def _may_be_deep(lines: Sequence[str]) -> bool:
+    """Whether there is room and reason to count levels: each takes two brackets."""
+    return max(map(len, lines)) > 2 * MAX_DEPTH and max(map(_brackets, lines)) > MAX_DEPTH
+
+
+def _brackets(encoded: str) -> int:
     """Count opening brackets, also those in strings: nothing nests deeper than that."""
-    return encoded.count(b"[") + encoded.count(b"{")
+    return encoded.count("[") + encoded.count("{")
 
 
 def _offender(where: str, value: object) -> str:
@@ -209,6 +321,6 @@ def _parts(value: object) -> Iterable[tuple[str, object]]:
 def _encodes(value: object) -> bool:
     try:
         _encode(value)
-    except _ENCODING_ERRORS:
+    except ENCODING_ERRORS:
         return False
     return True

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
-from tidings.log.entry import Draft
+from tidings.log.entry import Draft, Written
 from tidings.log.record import Checkpoint, LogRecord, Verified
 
 DEFAULT_MAX_LAG = 10_000
@@ -136,3 +136,17 @@ class EventLog(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+@runtime_checkable
+class SeriesLog(Protocol):
+    """What a log may offer besides: a short way for records that are much the same."""
+
+    def append_series(self, written: Written) -> None:
+        """Write lines and series in one commit, as `append_batch` would write what they stand for.
+
+        Raises:
+            LogUsageError: a bad topic, kind or payload.
+            LogUnavailableError: the log is full, read-only, locked or closed; nothing was written.
+        """
+        ...

@@ -16,7 +16,9 @@ import msgspec
 from tidings.errors import LogCorruptError
 from tidings.log.chain import ORIGIN, SPAN, row_id
 from tidings.log.checkpoint import entries_for, told
+from tidings.log.entry import Columns
 from tidings.log.failure import log_error
+from tidings.log.pack import WHOLE, packets
 from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, mark_of
 from tidings.log.verify import Topic, check_chain, checkpoints_in, find_topic
 from tidings.log.writer import Head, stack
@@ -26,7 +28,7 @@ RESERVE_PAGES = 256
 
 _CUT = """
     SELECT id, link FROM records WHERE id > ? AND id <= ? AND link IS NOT NULL ORDER BY id DESC LIMIT 1"""
-_ROW = "SELECT kind, payload, at_ms FROM records WHERE id = ?"
+_FIRST = f"SELECT kind, {WHOLE}, at_ms FROM records WHERE id > ? ORDER BY id LIMIT 1"
 _DELETE = "DELETE FROM records WHERE id > ? AND id <= ?"
 _REBASE = "UPDATE topics SET base_cursor = ?, base_link = ? WHERE id = ?"
 _INSERT = "INSERT INTO records (id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
@@ -35,12 +37,16 @@ _ADVANCE = "UPDATE topics SET cursor = ?, link = ? WHERE id = ?"
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """Where a topic that begins after `base` can be cut: after `cursor`, whose link is `link`."""
+    """Where a topic that begins after `base` can be cut: after `cursor`, whose link is `link`.
+
+    Before it lie `rows` of the file; `first` is the mark of the topic's first record.
+    """
 
     topic: str
     base: int
     cursor: int
     link: bytes
+    rows: int
     first: str
 
     def checkpoint(self, now: int) -> Checkpoint:
@@ -70,9 +76,9 @@ def find_cut(connection: sqlite3.Connection, topic: str, through: int, path: Pat
         last = connection.execute(_CUT, bounds).fetchone()
         if last is None:
             return None
-        cut = Cut(topic, found.base_cursor, last[0] % SPAN, last[1], _first(connection, found))
-        check_chain(connection, found, path, until=cut.cursor)
-        return cut
+        cursor = last[0] % SPAN
+        rows = check_chain(connection, found, path, until=cursor).rows
+        return Cut(topic, found.base_cursor, cursor, last[1], rows, _first(connection, found))
     except sqlite3.Error as error:
         raise log_error(error, path) from error
 
@@ -88,7 +94,7 @@ def cut_off(connection: sqlite3.Connection, cut: Cut, purged: Checkpoint, whole:
         return False
     known = checkpoints_in(connection) if cut.topic == CHECKPOINTS else {}
     bounds = (row_id(found.id, cut.base), row_id(found.id, cut.cursor))
-    if connection.execute(_DELETE, bounds).rowcount != purged.count:
+    if connection.execute(_DELETE, bounds).rowcount != cut.rows:
         raise LogCorruptError(f"topic {cut.topic!r} lacks records before {cut.cursor}", topic=cut.topic)
     connection.execute(_REBASE, (cut.cursor, cut.link, found.id))
     _write(connection, told(purged, known), purged.at_ms)
@@ -112,8 +118,9 @@ def _first(connection: sqlite3.Connection, topic: Topic) -> str:
     """The mark of the topic's first record, which is gone if it was purged before."""
     if topic.base_cursor:
         return checkpoints_in(connection)[topic.name].first
-    row = connection.execute(_ROW, (row_id(topic.id, 1),)).fetchone()
-    return mark_of(LogRecord(1, topic.name, *row))
+    kinds, payloads, at_ms = connection.execute(_FIRST, (row_id(topic.id, 0),)).fetchone()
+    kind, payload = kinds.partition(" ")[0], payloads.partition("\n")[0]
+    return mark_of(LogRecord(1, topic.name, kind, payload, at_ms))
 
 
 def _write(connection: sqlite3.Connection, checkpoints: Sequence[Checkpoint], now: int) -> None:
@@ -123,7 +130,7 @@ def _write(connection: sqlite3.Connection, checkpoints: Sequence[Checkpoint], no
         head = Head(created, 0, ORIGIN)
     else:
         head = Head(found.id, found.cursor, found.link)
-    laid = stack(entries_for(checkpoints, now), {CHECKPOINTS: head})
+    laid = stack(packets(Columns.of(entries_for(checkpoints, now))), {CHECKPOINTS: head})
     after = laid.heads[CHECKPOINTS]
     connection.executemany(_INSERT, laid.rows)
     connection.execute(_ADVANCE, (after.cursor, after.link, after.topic_id))

@@ -1,17 +1,17 @@
 """The read path: pages by cursor over one reading connection.
 
-A page covers a bounded range of cursors, whatever its kind filter. SQLite joins its columns into
-four texts and msgspec decodes each in one call: measured, that is a quarter faster than a Python
-object per row and column. The same statement tells where the topic begins, so that a purge in another
-process never leaves a hole in a page. No statement stays open between pages, so an abandoned iterator holds
-nothing and never keeps the write-ahead log from being reset.
+A page covers a bounded range of cursors, whatever its kind filter, and then to the end of a row.
+SQLite joins its columns into four texts and msgspec decodes each in one call: measured, that is a
+quarter faster than a Python object per row and column. The same statement tells where the topic begins,
+so that a purge in another process never leaves a hole in a page. No statement stays open between pages, so
+an abandoned iterator holds nothing and never keeps the write-ahead log from being reset.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from itertools import islice, repeat
+from itertools import compress, islice, repeat
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -22,24 +22,27 @@ from tidings.errors import LogCorruptError
 from tidings.log.chain import SPAN, row_id
 from tidings.log.failure import closed_error, log_error
 from tidings.log.follow import FIRST_PAGE, Page, check_kept, next_size
+from tidings.log.pack import WHOLE, count, unpacked
 from tidings.log.record import LogRecord, decode_payloads
 
 _EXTENT = "SELECT id, base_cursor, cursor FROM topics WHERE name = ?"
 _TOPICS = "SELECT name FROM topics WHERE cursor > base_cursor ORDER BY name"
 _PAGES = "SELECT page_size, page_count FROM pragma_page_size, pragma_page_count"
-_PAYLOADS = "SELECT id - ?, payload FROM records WHERE id > ? AND id <= ? ORDER BY id"
-_JOINED = """
-    SELECT group_concat(id - ?1), group_concat(at_ms), group_concat(kind, ' '),
-           group_concat(payload), (SELECT base_cursor FROM topics WHERE id = ?1 / {})
-    FROM (SELECT id, at_ms, kind, payload FROM records WHERE id > ?1 + ?2 AND id <= ?1 + ?3 {}
+_PAYLOADS = f"SELECT id - ?, kind, {WHOLE} FROM records WHERE id > ? AND id <= ? ORDER BY id"
+_END = f"coalesce((SELECT min(id) FROM records WHERE id >= ?1 + ?3 AND id < ?1 + {SPAN}), ?1 + ?3)"
+_JOINED = f"""
+    SELECT {_END} - ?1, group_concat(id - ?1), group_concat(at_ms), group_concat(kind, char(10)),
+           group_concat(payloads, char(10)), (SELECT base_cursor FROM topics WHERE id = ?1 / {SPAN})
+    FROM (SELECT id, at_ms, kind, {WHOLE} AS payloads FROM records WHERE id > ?1 + ?2 AND id <= {_END} {{}}
           ORDER BY id)"""
-_ROWS = _JOINED.format(SPAN, "")
-_ROWS_OF_KIND = _JOINED.format(SPAN, "AND substr(kind, 1, length(?4)) = ?4")
+_ROWS = _JOINED.format("")
+_ROWS_OF_KIND = _JOINED.format("AND instr(' ' || kind, ' ' || ?4)")
 
 _numbers = msgspec.json.Decoder(list[int]).decode
 
-Joined = tuple[str, str, str, str, int | None]
-"""A page's cursors, times and payloads joined by commas, its kinds by spaces; where the topic begins."""
+Joined = tuple[int, str, str, str, str, int | None]
+"""Where a page ends; its rows' ends and times joined by commas, their kinds and payloads by lines; and
+where the topic begins."""
 
 
 class Reader:
@@ -73,7 +76,7 @@ class Reader:
         return int(self._fetch("PRAGMA data_version")[0][0])
 
     def page(self, topic: str, position: int, kind_prefix: str, size: int) -> Page:
-        """Read the records of the `size` cursors after `position`.
+        """Read the records of the `size` cursors after `position`, and the rest of the last one's row.
 
         Raises:
             SubscriberLaggedError: records after `position` are no longer kept.
@@ -86,13 +89,15 @@ class Reader:
         joined = self._joined(bounds, kind_prefix)
         if joined is None:
             return self.page(topic, position, kind_prefix, (end - position) // 2)
-        check_kept(topic, position, joined[4] or 0, head)
-        if not joined[0]:
-            return Page([], end, head, 0)
+        check_kept(topic, position, joined[5] or 0, head)
+        reached = joined[0]
+        if not joined[1]:
+            return Page([], reached, head, 0)
         try:
-            return Page(_records(topic, joined), end, head, len(joined[3]))
+            records = _records(topic, joined, position, kind_prefix)
         except ValueError as error:
-            raise self._damaged(topic, bounds) from error
+            raise self._damaged(topic, (bounds[0], position, reached)) from error
+        return Page(records, reached, head, len(joined[4]))
 
     def replay(self, topic: str, position: int, kind_prefix: str, most: int | None) -> Iterator[LogRecord]:
         """Iterate over at most `most` of the records after `position` that exist now.
@@ -145,10 +150,10 @@ class Reader:
                 raise log_error(error, self._path) from error
 
     def _damaged(self, topic: str, bounds: tuple[int, int, int]) -> LogCorruptError:
-        """Find which of a page's rows cannot be decoded."""
+        """Find which of a page's records cannot be decoded."""
         first, position, end = bounds
         rows = self._fetch(_PAYLOADS, first, first + position, first + end)
-        cursor = next((at for at, text in rows if not _decodes(text)), position + 1)
+        cursor = next((at for row in rows for at in _undecodable(*row)), position + 1)
         return LogCorruptError(
             f"event log {self._path}: topic {topic!r} does not decode at cursor {cursor}; "
             "restore the file from a copy",
@@ -157,18 +162,33 @@ class Reader:
         )
 
 
-def _records(topic: str, joined: Joined) -> list[LogRecord]:
-    """Take a page apart.
+def _records(topic: str, joined: Joined, position: int, kind_prefix: str) -> list[LogRecord]:
+    """Take a page apart, and leave out what lies at or before `position` or is of another kind.
 
     Raises:
         ValueError: the columns do not belong together, or hold something else.
     """
-    cursors, times = _numbers(f"[{joined[0]}]"), _numbers(f"[{joined[1]}]")
-    kinds = joined[2].split(" ")
-    payloads = decode_payloads(joined[3], len(cursors))
+    cursors, times = _numbers(f"[{joined[1]}]"), _numbers(f"[{joined[2]}]")
+    kinds, payloads = joined[3].split("\n"), joined[4]
     if not len(cursors) == len(times) == len(kinds):
-        raise ValueError("a kind with a space in it")
-    return list(map(LogRecord, cursors, repeat(topic), kinds, payloads, times))
+        raise ValueError("a kind with a line end in it")
+    if " " in joined[3]:
+        cursors, times, kinds = unpacked(cursors, times, kinds)
+        if kind_prefix or cursors[0] <= position:
+            lines = payloads.split("\n")
+            found = zip(cursors, kinds, lines, strict=True)
+            chosen = [at > position and kind.startswith(kind_prefix) for at, kind, _ in found]
+            cursors, times = list(compress(cursors, chosen)), list(compress(times, chosen))
+            kinds, payloads = list(compress(kinds, chosen)), "\n".join(compress(lines, chosen))
+    return list(map(LogRecord, cursors, repeat(topic), kinds, decode_payloads(payloads, len(kinds)), times))
+
+
+def _undecodable(end: int, kinds: str, payloads: str) -> list[int]:
+    """The cursors of a row's records whose payload cannot be decoded; its first if some are missing."""
+    first, lines = end - count(kinds) + 1, payloads.split("\n")
+    if len(lines) != count(kinds):
+        return [first]
+    return [at for at, text in enumerate(lines, first) if not _decodes(text)]
 
 
 def _decodes(text: str) -> bool:

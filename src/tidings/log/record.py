@@ -1,7 +1,7 @@
 """What a log gives back: records, checkpoints, and the count of a successful verification.
 
-Payloads are kept as compact JSON text and decoded many at a time, because one decoder call over a
-joined array costs far less than one call per record. Pure values; nothing here touches a store.
+Payloads are kept as compact JSON text and decoded many at a time, because one decoder call over
+many lines costs far less than one call per record. Pure values; nothing here touches a store.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 CHECKPOINTS = "log.checkpoints"
 """The topic on which purges leave their checkpoints. Only a log itself writes it."""
 
-_decode = msgspec.json.Decoder(list[dict[str, object]]).decode
+_decode_lines = msgspec.json.Decoder(dict[str, object]).decode_lines
 
 
 class LogRecord(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -90,13 +90,13 @@ class Verified(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     checkpoints: tuple[Checkpoint, ...] = ()
 
 
-def decode_payloads(joined: str, count: int) -> list[dict[str, object]]:
-    """Decode `count` JSON objects, joined by commas, in one call.
+def decode_payloads(lines: str, count: int) -> list[dict[str, object]]:
+    """Decode `count` JSON objects, a line each, in one call.
 
     Raises:
         ValueError: there are not exactly so many JSON objects.
     """
-    payloads = _decode(f"[{joined}]")
+    payloads = _decode_lines(lines)
     if len(payloads) != count:
         raise ValueError(f"{count} payloads hold {len(payloads)} JSON objects")
     return payloads

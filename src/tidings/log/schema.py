@@ -1,14 +1,16 @@
 """The file: two tables in WAL mode, marked as ours, and the connections to it.
 
 `records` is clustered by one integer, topic and cursor packed together: measured against a
-two-column key WITHOUT ROWID it writes a third faster and is smaller. `topics` keeps each chain's
-head, and its base: where a purge cut history off and the chain goes on. Freed pages can be given back.
+two-column key WITHOUT ROWID it writes a third faster and is smaller. A row holds what `pack` put
+into it. `topics` keeps each chain's head, and its base: where a purge cut history off and the chain
+goes on. Freed pages can be given back. A file of an older schema is brought up to date when it is opened.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tidings.errors import LogUnavailableError, LogUsageError
@@ -16,7 +18,7 @@ from tidings.log.failure import log_error
 from tidings.log.wal import takes_wal
 
 APPLICATION_ID = 0x7464676C  # "tdgl"
-VERSION = 1
+VERSION = 2
 
 _TABLES = (
     """CREATE TABLE topics (
@@ -27,8 +29,9 @@ _TABLES = (
         id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL,
         kind TEXT NOT NULL, payload TEXT NOT NULL, link BLOB)""",
     f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {VERSION}",
 )
+_STEPS: dict[int, tuple[str, ...]] = {0: _TABLES, 1: ()}
+"""What leads on from each schema: 0 is an empty file; 1 had a row for each record, and is read as it is."""
 
 
 def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
@@ -61,7 +64,7 @@ def prepare(path: Path, busy_seconds: float) -> sqlite3.Connection:
     """
     connection = connect(path, busy_seconds)
     try:
-        _create_if_new(connection, path)
+        _bring_up_to_date(connection, path)
         _switch_to_wal(connection, path, time.monotonic() + busy_seconds)
         _prove_writable(connection)
     except BaseException as error:
@@ -72,23 +75,32 @@ def prepare(path: Path, busy_seconds: float) -> sqlite3.Connection:
     return connection
 
 
-def _create_if_new(connection: sqlite3.Connection, path: Path) -> None:
-    if _is_new(connection, path):
+def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    schema = _schema(connection, path)
+    if schema == VERSION:
+        return
+    if schema == 0:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("BEGIN IMMEDIATE")
-        if _is_new(connection, path):
-            for statement in _TABLES:
-                connection.execute(statement)
-        connection.execute("COMMIT")
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _way_from(_schema(connection, path)):
+        connection.execute(statement)
+    connection.execute("COMMIT")
 
 
-def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
-    """Tell an empty file from a log of ours; refuse everything else untouched."""
+def _way_from(found: int) -> Iterator[str]:
+    if found < VERSION:
+        for schema in range(found, VERSION):
+            yield from _STEPS[schema]
+        yield f"PRAGMA user_version = {VERSION}"
+
+
+def _schema(connection: sqlite3.Connection, path: Path) -> int:
+    """Tell an empty file, 0, from a log of ours; refuse everything else untouched."""
     application = _number(connection, "PRAGMA application_id")
     version = _number(connection, "PRAGMA user_version")
     tables = _number(connection, "SELECT count(*) FROM sqlite_master")
     if (application, version, tables) == (0, 0, 0):
-        return True
+        return 0
     if application != APPLICATION_ID:
         raise LogUsageError(
             f"{path} is a SQLite database of another application; give the log a file of its own"
@@ -97,7 +109,7 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
         raise LogUnavailableError(
             f"event log {path} has schema {version}, this Tidings reads up to {VERSION}; upgrade Tidings"
         )
-    return False
+    return version
 
 
 def _switch_to_wal(connection: sqlite3.Connection, path: Path, deadline: float) -> None:

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -25,12 +26,14 @@ from typing import Self
 
 from tidings.log.disk import DiskThread, WalFile, sync_file
 from tidings.log.entry import (
+    Columns,
     Draft,
-    Entry,
+    Written,
+    alone,
     check_cursor,
     check_name,
     check_prefix,
-    entries_of,
+    columns_of,
     entry_of,
     now_ms,
 )
@@ -40,6 +43,7 @@ from tidings.log.follow import Page, follow
 from tidings.log.group import QUEUE_LIMIT, Batch, Group
 from tidings.log.nudge import Nudger, nudge_directory
 from tidings.log.open import Durability
+from tidings.log.pack import Packets, packets, packets_of
 from tidings.log.port import DEFAULT_MAX_LAG
 from tidings.log.purge import Cut, cut_off, find_cut, give_back
 from tidings.log.reading import Reader
@@ -48,7 +52,7 @@ from tidings.log.schema import connect, prepare
 from tidings.log.verify import verify
 from tidings.log.wake import Bell, Bells
 from tidings.log.watch import Watch, Watches
-from tidings.log.writer import Writer
+from tidings.log.writer import Head, Writer
 
 CHECKPOINT_BYTES = 16 * 1024 * 1024
 PAGE_BYTES = 4096
@@ -98,11 +102,16 @@ class SqliteLog:
 
     def append(self, topic: str, kind: str, payload: Mapping[str, object]) -> LogRecord:
         """Write one record; see `EventLog.append`."""
-        return self._commit([entry_of(topic, kind, payload, self._clock())])[0]
+        return self._commit(alone(topic, kind, payload, self._clock()))[0]
 
     def append_batch(self, drafts: Iterable[Draft]) -> tuple[LogRecord, ...]:
         """Write drafts in one commit; see `EventLog.append_batch`."""
-        return tuple(self._commit(entries_of(drafts, self._clock())))
+        return tuple(self._commit(columns_of(drafts, self._clock())))
+
+    def append_series(self, written: Written) -> None:
+        """Write lines and series in one commit; see `SeriesLog.append_series`."""
+        if written:
+            self._write(packets_of(written, self._clock()))
 
     async def append_durable(self, topic: str, kind: str, payload: Mapping[str, object]) -> LogRecord:
         """Write one record by group commit, from any loop; see `EventLog.append_durable`."""
@@ -206,12 +215,15 @@ class SqliteLog:
     ) -> None:
         self.close()
 
-    def _commit(self, entries: Sequence[Entry]) -> list[LogRecord]:
-        records = self._writer.commit(entries)
-        self._bells.ring(entry.topic for entry in entries)
+    def _commit(self, batch: Columns) -> list[LogRecord]:
+        return _records(batch, self._write(packets(batch))) if batch.topics else []
+
+    def _write(self, packed: Packets) -> dict[str, Head]:
+        before = self._writer.commit(packed)
+        self._bells.ring(before)
         self._nudger.nudge()
         self._checkpoint_if_due()
-        return records
+        return before
 
     def _checkpoint_if_due(self) -> None:
         if self._writer.written_bytes > CHECKPOINT_BYTES:
@@ -243,7 +255,7 @@ class SqliteLog:
 
     def _commit_batch(self, batch: Batch) -> None:
         try:
-            records = self._commit(batch.entries)
+            records = self._commit(Columns.of(batch.entries))
         except Exception as error:  # noqa: BLE001 whatever it is, the waiters must hear of it
             batch.refuse(error)
         else:
@@ -278,3 +290,10 @@ class SqliteLog:
     def _check_open(self) -> None:
         if self.closed:
             raise closed_error(self.path)
+
+
+def _records(batch: Columns, before: Mapping[str, Head]) -> list[LogRecord]:
+    """The records of `batch`, counted from the heads that it was laid on."""
+    counting = {topic: count(head.cursor + 1) for topic, head in before.items()}
+    cursors = [next(counting[topic]) for topic in batch.topics]
+    return [*map(LogRecord, cursors, batch.topics, batch.kinds, batch.payloads, batch.times)]

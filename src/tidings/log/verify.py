@@ -15,14 +15,15 @@ import msgspec
 
 from tidings.errors import LogCorruptError
 from tidings.log.chain import ORIGIN, SPAN, Row, link, row_id
-from tidings.log.checkpoint import KIND, newest
+from tidings.log.checkpoint import newest
 from tidings.log.failure import log_error
+from tidings.log.pack import WHOLE, count
 from tidings.log.record import CHECKPOINTS, Checkpoint, Verified
 
 _COLUMNS = "SELECT id, name, base_cursor, base_link, cursor, link FROM topics"
 _TOPICS = f"{_COLUMNS} ORDER BY id"
 _TOPIC = f"{_COLUMNS} WHERE name = ?"
-_STATED = "SELECT payload FROM records WHERE id > ? AND id < ? AND kind = ? ORDER BY id"
+_STATED = f"SELECT {WHOLE} FROM records WHERE id > ? AND id < ? ORDER BY id"
 _ROWS = "SELECT id, at_ms, kind, payload, link FROM records WHERE id > ? AND id < ? ORDER BY id"
 
 
@@ -37,6 +38,13 @@ class Topic(msgspec.Struct, frozen=True):
     link: bytes
 
 
+class Walked(msgspec.Struct, frozen=True):
+    """What a chain, or a part of it, consists of."""
+
+    batches: int
+    rows: int
+
+
 def verify(connection: sqlite3.Connection, path: Path) -> Verified:
     """Check the whole file.
 
@@ -47,14 +55,14 @@ def verify(connection: sqlite3.Connection, path: Path) -> Verified:
         connection.execute("BEGIN")
         topics = [Topic(*row) for row in connection.execute(_TOPICS)]
         _check_no_topic_missing(topics, path)
-        batches = sum(check_chain(connection, topic, path) for topic in topics)
-        records = sum(topic.cursor - topic.base_cursor for topic in topics)
-        _check_no_stray(connection, records, path)
+        walked = [check_chain(connection, topic, path) for topic in topics]
+        _check_no_stray(connection, sum(chain.rows for chain in walked), path)
         checkpoints = _check_bases(connection, topics, path)
     except sqlite3.Error as error:
         raise log_error(error, path) from error
     kept = sum(topic.cursor > topic.base_cursor for topic in topics)
-    return Verified(kept, records, batches, checkpoints)
+    records = sum(topic.cursor - topic.base_cursor for topic in topics)
+    return Verified(kept, records, sum(chain.batches for chain in walked), checkpoints)
 
 
 def find_topic(connection: sqlite3.Connection, name: str) -> Topic | None:
@@ -73,7 +81,7 @@ def checkpoints_in(connection: sqlite3.Connection) -> dict[str, Checkpoint]:
     if found is None:
         return {}
     bounds = (row_id(found.id, found.base_cursor), row_id(found.id + 1, 0))
-    return newest(payload for (payload,) in connection.execute(_STATED, (*bounds, KIND)))
+    return newest(line for (lines,) in connection.execute(_STATED, bounds) for line in lines.split("\n"))
 
 
 def _check_bases(connection: sqlite3.Connection, topics: list[Topic], path: Path) -> tuple[Checkpoint, ...]:
@@ -96,25 +104,26 @@ def _check_no_topic_missing(topics: list[Topic], path: Path) -> None:
             raise LogCorruptError(f"event log {path}: topic number {expected} is missing")
 
 
-def check_chain(connection: sqlite3.Connection, topic: Topic, path: Path, until: int | None = None) -> int:
-    """Walk one chain, to its head or to the link at `until`, and return its number of batches.
+def check_chain(
+    connection: sqlite3.Connection, topic: Topic, path: Path, until: int | None = None
+) -> Walked:
+    """Walk one chain, to its head or to the link at `until`, and count what it consists of.
 
     Raises:
         LogCorruptError: naming the cursor of the first break.
     """
-    cursor, previous, batches = topic.base_cursor, topic.base_link, 0
+    cursor, previous, batches, stored = topic.base_cursor, topic.base_link, 0, 0
     end = row_id(topic.id + 1, 0) if until is None else row_id(topic.id, until + 1)
     for rows in _batches(connection, topic, end):
-        _check_dense(rows, topic, cursor, path)
+        last = _check_dense(rows, topic, cursor, path)
         found = rows[-1][4]
         rows[-1] = (*rows[-1][:4], None)
         if found is None or link(previous, topic.name, rows) != found:
-            last = cursor + len(rows)
             raise _broken(path, topic, cursor + 1, f"records {cursor + 1} to {last} were changed")
-        cursor, previous, batches = cursor + len(rows), found, batches + 1
+        cursor, previous, batches, stored = last, found, batches + 1, stored + len(rows)
     if until is None:
         _check_head(topic, cursor, previous, path)
-    return batches
+    return Walked(batches, stored)
 
 
 def _check_head(topic: Topic, cursor: int, last: bytes, path: Path) -> None:
@@ -138,16 +147,20 @@ def _batches(connection: sqlite3.Connection, topic: Topic, end: int) -> Iterator
         yield batch
 
 
-def _check_dense(rows: list[Row], topic: Topic, cursor: int, path: Path) -> None:
-    for expected, row in enumerate(rows, cursor + 1):
-        if row[0] % SPAN != expected:
-            raise _broken(path, topic, expected, f"record {expected} is missing")
+def _check_dense(rows: list[Row], topic: Topic, cursor: int, path: Path) -> int:
+    """The cursor that `rows` reach, when each begins where the one before it ended."""
+    for row in rows:
+        end = cursor + count(str(row[2]))
+        if row[0] % SPAN != end:
+            raise _broken(path, topic, cursor + 1, f"record {cursor + 1} is missing")
+        cursor = end
+    return cursor
 
 
-def _check_no_stray(connection: sqlite3.Connection, records: int, path: Path) -> None:
+def _check_no_stray(connection: sqlite3.Connection, rows: int, path: Path) -> None:
     stored = connection.execute("SELECT count(*) FROM records").fetchone()[0]
-    if stored != records:
-        raise LogCorruptError(f"event log {path}: {stored - records} records belong to no topic's chain")
+    if stored != rows:
+        raise LogCorruptError(f"event log {path}: {stored - rows} rows belong to no topic's chain")
 
 
 def _broken(path: Path, topic: Topic, cursor: int, what: str) -> LogCorruptError:

@@ -10,15 +10,20 @@ from collections.abc import Mapping, Sequence
 
 from tidings.core.messages import Message
 from tidings.errors import CallerError
+from tidings.rendering.plan import Planned
 from tidings.rendering.route import Wire
 
 
 class Conversation:
-    """The messages so far, known to be objects; bodies are made of copies of the list."""
+    """The messages so far, known to be objects; bodies are made of copies of the list.
+
+    `planned` is what the last request did with the reminders.
+    """
 
     def __init__(self, wire: Wire) -> None:
         self._wire: Wire = wire
         self._messages: list[Message] = []
+        self.planned: Planned | None = None
 
     @property
     def messages(self) -> Sequence[Message]:

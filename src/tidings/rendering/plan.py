@@ -8,18 +8,19 @@ planned texts into a body; they know nothing of reminders.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from tidings.core.fire import Shown, Unused, Warned
+from tidings.core.fire import Shot, Shown, Unused, Warned
 from tidings.core.lifecycle import invalid_id
 from tidings.core.records import producer_label
 from tidings.core.reminder import ROLE_HINTS, Reminder, RoleHint, read_payload
 from tidings.core.table import Slot as Name
+from tidings.core.table import slot_of
 from tidings.core.text import escape, is_plain, neutralise
 from tidings.core.transcript import REMINDER_KIND, Pending, Withdrawn
 from tidings.errors import CallerError
@@ -128,6 +129,33 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     lost: Mapping[str, str] = {}
     late: tuple[Reminder, ...] = ()
     warnings: tuple[Warned, ...] = ()
+
+
+class Planned(msgspec.Struct, frozen=True, dict=True):
+    """A plan and what it was made for: a request that asks for the same needs no other."""
+
+    route: Route
+    found: Candidates
+    plan: Plan
+
+    @cached_property
+    def shot(self) -> Shot:
+        """What is marked when a request with this plan was answered."""
+        plan = self.plan
+        return Shot(
+            placement="seed",
+            shown=shown(plan.rendered, plan.roles),
+            unused=self.found.dropped,
+            warnings=(*plan.warnings, *hint_warnings(plan.rendered, plan.lost)),
+            waiting=tuple([slot_of(r) for r in plan.late if r.trust == "external"]),
+        )
+
+
+def planned(route: Route, found: Candidates, before: Planned | None = None) -> Planned:
+    """The plan for `found`; the one before, if it was made for the same."""
+    if before is not None and before.route is route and before.found == found:
+        return before
+    return Planned(route, found, make_plan(route, found))
 
 
 def candidates(given: Iterable[object]) -> Candidates:

@@ -20,7 +20,7 @@ from tidings.rendering.openai_chat import OpenAIChat
 from tidings.rendering.openai_responses import OpenAIResponses
 from tidings.rendering.pieces import Piece, SystemInput, Wire, gather
 from tidings.rendering.plain import Plain
-from tidings.rendering.plan import Candidates, candidates, make_plan
+from tidings.rendering.plan import Candidates, Planned, candidates, planned
 from tidings.rendering.request import Issued, Placement, Request
 from tidings.rendering.route import Route
 
@@ -62,20 +62,22 @@ def render(
     before = [*gather("system_prompt_parts", system_prompt_parts), *gather("system", system)]
     after = [*gather("system_appendix", system_appendix), *gather("system_suffix", system_suffix)]
     found = candidates(reminders)
-    if place == "seed":
-        return _seeded(target, turns, found, before, after, breakpoints)
-    return _appended(target, turns, found, [*before, *after], issued)
+    if place != "seed":
+        return _appended(target, turns, found, [*before, *after], issued)
+    if not isinstance(messages, Conversation):
+        return _seeded(planned(target, found), turns, before, after, breakpoints)
+    messages.planned = planned(target, found, messages.planned)
+    return _seeded(messages.planned, turns, before, after, breakpoints)
 
 
 def _seeded(
-    route: Route,
+    made: Planned,
     messages: Sequence[Message],
-    found: Candidates,
     before: list[Piece],
     after: list[Piece],
     breakpoints: int,
 ) -> Request:
-    plan = make_plan(route, found)
+    route, plan = made.route, made.plan
     system = [*before, *plan.system, *after]
     wire = _WIRES[route.wire]
     return Request(
@@ -84,10 +86,11 @@ def _seeded(
         body=wire.body(system, messages, plan.developer, plan.blocks, plan.cached, breakpoints),
         rendered=plan.rendered,
         roles=plan.roles,
-        dropped=found.dropped,
+        dropped=made.found.dropped,
         lost=plan.lost,
         late=plan.late,
         waiting=plan.warnings,
+        planned=made,
     )
 
 

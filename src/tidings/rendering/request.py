@@ -10,7 +10,7 @@ import msgspec
 from tidings.core.fire import Shot, Shown, Unused, Warned
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.table import Slot, slot_of
-from tidings.rendering.plan import hint_warnings, shown
+from tidings.rendering.plan import Planned, hint_warnings, shown
 
 Placement: TypeAlias = Literal["seed", "append_only"]
 
@@ -49,6 +49,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     lost: Mapping[str, str] = {}
     waiting: tuple[Warned, ...] = ()
     announced: frozenset[Slot] = frozenset()
+    planned: Planned | None = None
 
     @property
     def deferred(self) -> tuple[str, ...]:
@@ -68,10 +69,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def shot(self) -> Shot:
         """What `mark_fired` writes after the answer."""
+        if self.planned is not None:
+            return self.planned.shot
         standing = frozenset(i for issued in self.issued for i in issued.reminder_ids)
         return Shot(
             placement=self.placement,
-            issued=tuple(self.rendered) if self.placement == "append_only" else (),
+            issued=tuple(self.rendered),
             shown=self.fired,
             unused=self.dropped,
             warnings=self.warnings,

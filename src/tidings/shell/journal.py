@@ -9,16 +9,18 @@ bounded, in the journal and go in with the next write; the error is reported onc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from threading import Lock, RLock
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
-from tidings.core.records import LIFECYCLE_TOPIC, Change, Record, transcript_topic
+from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcript_topic
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
+from tidings.log.entry import Draft, Lines, Series, Written
+from tidings.log.pack import drafts_of
 
 if TYPE_CHECKING:
     from tidings.core.transcript import Transcript
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 WAITING = 10_000
 """How many records wait for a log that cannot be written; beyond it the oldest are lost."""
 
-Entry: TypeAlias = tuple[str, str, Payload]
+Gathered: TypeAlias = list[Lines | Series]
+"""What a step has written so far, in order."""
 
 
 class Journal:
@@ -37,31 +40,37 @@ class Journal:
         self.log = log
         self.error: LogError | None = None
         self.lost = 0
-        self.waiting: deque[Entry] = deque()
+        self.waiting: deque[Draft] = deque()
         self._bound = waiting
         self._lock = Lock()
+        self._append: Callable[[Written], object] = getattr(log, "append_series", self._append_batch)
 
-    def write(self, entries: list[Entry]) -> None:
-        """Write `entries` after those that wait; if the log refuses, they wait too. Any thread may."""
+    def write(self, written: Written) -> None:
+        """Write what is new after what waits; if the log refuses, it waits too. Any thread may."""
         with self._lock:
-            late = [*self._gap(), *self.waiting] if self.waiting or self.lost else []
             try:
-                self.log.append_batch([*late, *entries])
+                if self.waiting or self.lost:
+                    self.log.append_batch([*self._gap(), *self.waiting, *drafts_of(written)])
+                else:
+                    self._append(written)
             except LogError as error:
-                self._wait(entries, error)
+                self._wait(written, error)
             else:
                 self._recovered()
 
-    def _gap(self) -> list[Entry]:
+    def _append_batch(self, written: Written) -> object:
+        return self.log.append_batch(drafts_of(written))
+
+    def _gap(self) -> list[Draft]:
         if not self.lost:
             return []
         return [(LIFECYCLE_TOPIC, "log.gap", {"lost": self.lost, "reason": str(self.error)})]
 
-    def _wait(self, entries: list[Entry], error: LogError) -> None:
+    def _wait(self, written: Written, error: LogError) -> None:
         if self.error is None:
             _report("error", f"the event log cannot be written, records wait: {error}")
         self.error = error
-        self.waiting.extend(entries)
+        self.waiting.extend(drafts_of(written))
         while len(self.waiting) > self._bound:
             self.waiting.popleft()
             self.lost += 1
@@ -80,8 +89,9 @@ def _report(level: str, message: str) -> None:
 
 
 _journal: ContextVar[Journal | None] = ContextVar("tidings_journal", default=None)
-_scope: ContextVar[dict[str, str | None] | None] = ContextVar("tidings_scope", default=None)
-_gathered: ContextVar[list[Entry] | None] = ContextVar("tidings_gathered", default=None)
+_scope: ContextVar[Mapping[str, str | None] | None] = ContextVar("tidings_scope", default=None)
+_NOWHERE: Mapping[str, str | None] = {}
+_gathered: ContextVar[Gathered | None] = ContextVar("tidings_gathered", default=None)
 
 
 @contextmanager
@@ -145,38 +155,54 @@ class Step:
     ) -> None:
         try:
             if self._gathering is not None:
-                self._commit(self._gathering)
+                written, journal = _gathered.get(), _journal.get()
+                _gathered.reset(self._gathering)
+                if written and journal is not None:
+                    journal.write(written)
         finally:
             if self._installed is not None:
                 _journal.reset(self._installed)
             self._lock.release()
 
-    def _commit(self, gathering: Token[list[Entry] | None]) -> None:
-        entries, journal = _gathered.get(), _journal.get()
-        _gathered.reset(gathering)
-        if entries and journal is not None:
-            journal.write(entries)
 
-
-def write(transcript: Transcript, records: Iterable[Record], changes: Iterable[Change]) -> None:
+def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Sequence[Change]) -> None:
     """Append to the active log what a transform of `transcript` did."""
     journal = _journal.get()
     if journal is None:
         return
-    here = _scope.get() or {}
-    session_id = transcript.session_id or here.get("session_id")
-    context: Payload = {
-        "session_id": session_id,
-        "task_id": here.get("task_id"),
-        "agent_id": transcript.agent_id or here.get("agent_id"),
-    }
-    entries = [(LIFECYCLE_TOPIC, record.kind, record.payload | context) for record in records]
-    if session_id is not None:
-        topic = transcript_topic(session_id)
-        agent: Payload = {} if transcript.agent_id is None else {"agent_id": transcript.agent_id}
-        entries += [(topic, change.kind, change.payload | agent) for change in changes]
     gathered = _gathered.get()
-    if gathered is not None:
-        gathered += entries
-    elif entries:
-        journal.write(entries)
+    written: Gathered = [] if gathered is None else gathered
+    here, state = _scope.get() or _NOWHERE, transcript.state
+    session_id = state.session_id or here.get("session_id")
+    if told:
+        context: Payload = {
+            "session_id": session_id,
+            "task_id": here.get("task_id"),
+            "agent_id": state.agent_id or here.get("agent_id"),
+        }
+        written += _lived(told, context)
+    if changes and session_id is not None:
+        agent: Payload = {} if state.agent_id is None else {"agent_id": state.agent_id}
+        topic, kinds = transcript_topic(session_id), [change.kind for change in changes]
+        written.append((topic, kinds, [change.payload | agent for change in changes]))
+    if gathered is None and written:
+        journal.write(written)
+
+
+def _lived(told: Sequence[Record | Alike], context: Payload) -> Gathered:
+    """What is told of reminders, in order, all of it with its context."""
+    found: Gathered = []
+    kinds: list[str] = []
+    payloads: list[Mapping[str, object]] = []
+    for each in told:
+        if isinstance(each, Record):
+            kinds.append(each.kind)
+            payloads.append(each.payload | context)
+            continue
+        if kinds:
+            found.append((LIFECYCLE_TOPIC, kinds, payloads))
+            kinds, payloads = [], []
+        found.append(Series(LIFECYCLE_TOPIC, each.kind, each.field, each.values, each.rest | context))
+    if kinds:
+        found.append((LIFECYCLE_TOPIC, kinds, payloads))
+    return found

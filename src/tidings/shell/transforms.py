@@ -144,8 +144,13 @@ def reminder_event(options: Mapping[str, object], /) -> Payload:
 def append_message(transcript: Transcript, message: Message) -> Transcript:
     """`transcript.append`, written to the session's transcript topic so that replay knows it."""
     following = transcript.append(message)
-    write(following, (), (Change("transcript.message", {"message": dict(message)}),))
+    write(following, (), (said(message),))
     return following
+
+
+def said(message: Message) -> Change:
+    """A message was added to the conversation."""
+    return Change("transcript.message", {"message": dict(message)})
 
 
 def checkpoint(transcript: Transcript) -> Transcript:
@@ -205,7 +210,7 @@ def mark_fired(transcript: Transcript, request: Request, *, turn: int) -> Fired:
     A request that failed is not marked: it fires nothing and spends no ttl (decision 8).
     """
     result = fire(transcript, request.shot, turn)
-    _tell(result)
+    write(result.transcript, result.told, result.changes)
     return result
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tidings.agent.events import UnknownEventError
 from tidings.agent.providers import TABLE, Pass, ReminderOptionsError, Skipped, check_providers, evaluate
-from tidings.agent.providers.evaluation import passed_over
+from tidings.agent.providers.evaluation import NOTHING, PLAIN, glances
 from tidings.agent.providers.lineup import Lineup
+from tidings.agent.providers.situation import Situation
 from tidings.agent.registry import Registry
 from tidings.core.records import Record
 from tidings.errors import DiagnosticError
@@ -259,7 +262,8 @@ def test_a_payload_without_evidence_is_passed_over_with_the_records_of_a_whole_p
         return await evaluate(event, session={}, payload=PLAIN_STEP, options=options, registry=Registry())
 
     expected = [one.record() for one in asyncio.run(asked()).evaluated]
-    assert passed_over(Lineup({}, Registry()), event, PLAIN_STEP) == expected
+    glance = glances(Lineup({}, Registry()))[event]
+    assert (glance.suffices(PLAIN_STEP), list(glance.records)) == (True, expected)
     assert expected != []
 
 
@@ -267,7 +271,33 @@ def test_nobody_is_passed_over_who_may_have_something_to_say() -> None:
     registry = Registry()
     provider(registry, "own", None, "post_step")
     plain = Lineup({}, Registry())
-    assert passed_over(Lineup({}, registry), "post_step", PLAIN_STEP) is None
-    assert passed_over(plain, "post_step", {**PLAIN_STEP, "error": "it broke"}) is None
-    assert passed_over(plain, "session_start", PLAIN_STEP) is None
-    assert passed_over(Lineup({"reminders": False}, registry), "post_step", PLAIN_STEP) == []
+    assert "post_step" not in glances(Lineup({}, registry))
+    assert not glances(plain)["post_step"].suffices({**PLAIN_STEP, "error": "it broke"})
+    assert "session_start" not in glances(plain)
+    assert glances(Lineup({"reminders": False}, registry)) == {}
+
+
+FIELDS = st.sampled_from(
+    (
+        "ok", "success", "is_error", "isError", "status", "error", "truncated", "compacted", "tool_name",
+        "tool", "command", "text", "diagnostics", "verifier_outcome", "exit_code", "turn", "timed_out",
+    )
+)  # fmt: skip
+VALUES = st.sampled_from((True, False, None, "failed", "pytest -q", "pytest", "look", "1 failed", 1, []))
+PLACES = st.dictionaries(FIELDS, VALUES, max_size=4)
+INSIDE = st.sampled_from(("result", "arguments", "args", "tool_results", "steps"))
+TOLD = st.builds(
+    lambda here, inside, nested: {**here, **inside, **{key: [item] for key, item in nested.items()}},
+    PLACES,
+    st.dictionaries(INSIDE, PLACES, max_size=2),
+    st.dictionaries(INSIDE, PLACES, max_size=1),
+)
+
+
+@settings(max_examples=500)
+@given(payload=TOLD, provider_id=st.sampled_from(sorted(NOTHING)))
+def test_a_provider_that_sees_nothing_at_a_glance_has_nothing_to_say(
+    payload: dict[str, object], provider_id: str
+) -> None:
+    if NOTHING[provider_id](payload):
+        assert PLAIN[provider_id](Situation(event="post_tool_use", payload=payload)) is None

@@ -6,7 +6,7 @@ import pytest
 
 from tests.agent.tools.calling import call
 from tidings.agent.port import Outcome
-from tidings.agent.tools.receipt import Audit, Receipt, event_payload, not_run
+from tidings.agent.tools.receipt import Audit, Receipt, not_run
 from tidings.errors import CallerError
 
 
@@ -30,7 +30,7 @@ def test_the_event_tells_all_that_providers_and_hooks_read() -> None:
     receipt = Receipt(
         call=call("act", word="w"), outcome=outcome, status="failed", started_at_ms=1, duration_ms=2
     )
-    assert event_payload(receipt) == {
+    assert receipt.told == {
         "tool_name": "act",
         "tool_call_id": "c1",
         "arguments": {"word": "w"},

@@ -9,8 +9,8 @@ as `producer="provider"` and writes the records.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
-from typing import cast
+from functools import partial, reduce
+from typing import TypeAlias, cast
 
 import msgspec
 
@@ -22,7 +22,7 @@ from tidings.agent.hooks import Failure, failure
 from tidings.agent.providers import facts, notices
 from tidings.agent.providers.lineup import Lineup, Listener
 from tidings.agent.providers.pressure import token_pressure
-from tidings.agent.providers.review.review import grounded_review, is_plain_turn
+from tidings.agent.providers.review.review import grounded_review, is_uneventful
 from tidings.agent.providers.situation import Situation
 from tidings.agent.registry import Registry
 from tidings.core import records
@@ -40,7 +40,12 @@ PLAIN: dict[str, Callable[[Situation], Payload | None]] = {
 """The canonical providers that need nothing but the situation."""
 
 
-NOTHING: dict[str, Callable[[Mapping[str, object]], bool]] = {"grounded_review": is_plain_turn}
+Look: TypeAlias = Callable[[Mapping[str, object]], bool]
+
+NOTHING: dict[str, Look] = {
+    "tool_output_truncated": notices.is_whole,
+    "grounded_review": is_uneventful,
+}
 """Canonical providers that can tell at a glance that a payload is not for them."""
 
 
@@ -121,23 +126,29 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def passed_over(lineup: Lineup, event: str, payload: Mapping[str, object]) -> list[Record] | None:
-    """The records of a pass in which every provider sees at a glance that it has nothing to say.
+class Glance(msgspec.Struct, frozen=True):
+    """Whether the providers that hear an event see at once that they have nothing to say; then `records`
+    is what is written. If it does not suffice, `evaluate` says what they gave."""
 
-    None when one of them has to be asked; then `evaluate` says what it gave.
-    """
-    told: list[Record] = []
-    for listener in lineup.hearing(event):
-        glance = None if listener.custom else NOTHING.get(listener.provider_id)
-        if glance is None or not glance(payload):
-            return None
-        told.append(_unmoved(listener.provider_id, event))
-    return told
+    suffices: Look
+    records: tuple[Record, ...]
 
 
-@lru_cache(maxsize=128)
-def _unmoved(provider_id: str, event: str) -> Record:
-    return Evaluated(provider_id=provider_id, event=event).record()
+def glances(lineup: Lineup) -> dict[str, Glance]:
+    """The events of which all who hear them can tell at a glance that a payload is not for them."""
+    found: dict[str, Glance] = {}
+    for event in lineup.events:
+        hearing = lineup.hearing(event)
+        if all(listener.custom is None and listener.provider_id in NOTHING for listener in hearing):
+            ids = [listener.provider_id for listener in hearing]
+            told = [Evaluated(provider_id=name, event=event).record() for name in ids]
+            found[event] = Glance(reduce(_both, [NOTHING[name] for name in ids]), tuple(told))
+    return found
+
+
+def _both(one: Look, other: Look) -> Look:
+    """Whether neither has anything to say."""
+    return lambda payload: one(payload) and other(payload)
 
 
 async def evaluate(

@@ -1,7 +1,7 @@
 """Who hears what: the enabled providers by event, each with its settings, worked out once.
 
 The options of a loop do not change and providers are registered now and then, so a loop keeps its lineup
-until `fits` says otherwise. Built from options and registry; `evaluation.py` asks those it lists.
+until one is. Built from options and registry; `evaluation.py` asks those it lists.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class Lineup:
         self.options = options
         self.body_budget = body_budget(options)
         self.window = config_of(options, "token_pressure").get("context_window")
-        self._providers = registry.providers
         self._by_event: dict[str, list[Listener]] = {}
         for listener in _listeners(options, registry):
             for event in listener.events:
                 self._by_event.setdefault(event, []).append(listener)
 
-    def fits(self, registry: Registry) -> bool:
-        """Whether the registry still holds the same custom providers."""
-        return self._providers is registry.providers
+    @property
+    def events(self) -> frozenset[str]:
+        """What somebody hears."""
+        return frozenset(self._by_event)
 
     def hearing(self, event: str) -> list[Listener]:
         """Those who hear `event`, in the order they are asked."""

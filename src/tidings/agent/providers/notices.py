@@ -37,10 +37,9 @@ def idle_nudge(situation: Situation) -> Payload | None:
 def tool_output_truncated(situation: Situation) -> Payload | None:
     """Fires when a tool's output was cut or compacted before the model saw it."""
     payload = situation.payload
-    result = mapping(payload.get("result"))
-    flags = [place.get(flag) for place in (payload, result) for flag in ("truncated", "compacted")]
-    if True not in [flag is True for flag in flags]:
+    if is_whole(payload):
         return None
+    result = mapping(payload.get("result"))
     tool = one_line(first(payload.get("tool_name"), payload.get("tool"), "tool"), 120) or "tool"
     size = number(first(payload.get("original_size"), result.get("original_size")))
     whole = f" It was {size:,.0f} characters long." if size is not None else ""
@@ -49,6 +48,17 @@ def tool_output_truncated(situation: Situation) -> Payload | None:
         "Ask for the part you need, such as a range or a narrower search, before you rely on it."
     )
     return TABLE["tool_output_truncated"].spec(body, key=tool)
+
+
+def is_whole(payload: Mapping[str, object]) -> bool:
+    """Whether nothing says that a tool's output was cut or compacted."""
+    result = mapping(payload.get("result"))
+    return not (
+        payload.get("truncated") is True
+        or payload.get("compacted") is True
+        or result.get("truncated") is True
+        or result.get("compacted") is True
+    )
 
 
 def post_compact_recap(situation: Situation) -> Payload | None:

@@ -50,6 +50,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+_HARMLESS = Verdict(allowed=True, by="the default for read-only tools")
+
 Ask: TypeAlias = Callable[[Request], Awaitable[Reply]]
 
 
@@ -97,12 +99,10 @@ class Gate:
 
     def settled(self, request: Request) -> Verdict | None:
         """The verdict that needs nobody, if there is one."""
-        rule = matching(self._rules, request.call, request.workspace)
+        rule = matching(self._rules, request.call, request.workspace) if self._rules else None
         if rule is not None and rule.action != "ask":
             return Verdict(allowed=rule.action == "allow", by=f"the rule '{rule}'", reason=rule.reason)
-        if rule is None and request.read_only:
-            return Verdict(allowed=True, by="the default for read-only tools")
-        return None
+        return _HARMLESS if rule is None and request.read_only else None
 
     async def _asked(self, request: Request) -> Verdict:
         if self._ask is None:

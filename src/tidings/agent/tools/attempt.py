@@ -20,7 +20,7 @@ from tidings.agent.signal import Signal
 from tidings.agent.tools.approval import Gate, Request, Verdict, Watch
 from tidings.agent.tools.receipt import Receipt, Status, not_run
 from tidings.agent.tools.supervise import Stopped, supervise
-from tidings.agent.tools.tool import ArgumentError, Run, Tool, ToolContext, ToolError
+from tidings.agent.tools.tool import ArgumentError, Emit, Tool, ToolContext, ToolError, ignore_event
 from tidings.agent.tools.truncate import truncate
 from tidings.core.text import is_unicode
 from tidings.shell.ids import now_ms
@@ -41,14 +41,15 @@ class Desk(msgspec.Struct, frozen=True, kw_only=True):
     gate: Gate
     deadline: float
     max_output: int
-    watch: Watch | None = None
 
 
 class Attempt:
     """A call that is not closed yet, and how far it came."""
 
-    def __init__(self, call: ToolCall) -> None:
+    def __init__(self, call: ToolCall, watch: Watch | None = None, tell: Emit | None = None) -> None:
         self.call = call
+        self._watch = watch
+        self._tell = tell
         self._approved_by: str | None = None
         self._started: tuple[int, float] | None = None
 
@@ -59,14 +60,20 @@ class Attempt:
         try:
             tool = _find(self.call, desk.tools)
             run = tool.bind(self.call.arguments)
-            await self._pass_gate(tool, desk, context)
-            return await self._execute(tool, run, desk, context)
+            request = self._request(tool, context)
+            verdict = desk.gate.settled(request) or await self._asked(request, desk, context)
+            own = self._begun(verdict, desk, context)
+            seconds = desk.deadline if tool.deadline is None else tool.deadline
+            given: object = await supervise(
+                run(own), stop=context.cancel, told=own.cancel, deadline=seconds
+            )
+            return self._finished(given, tool, desk)
         except _Closed as closed:
             return self._close(Outcome(text=str(closed), ok=False), closed.status)
         except ArgumentError as error:
             return self._close(Outcome(text=str(error), ok=False), "invalid")
-        except Stopped:
-            return self.cancelled()
+        except Stopped as stopped:
+            return self._stopped(stopped, tool, desk)
         except Exception as error:  # noqa: BLE001 the model is told, the receipt keeps the trace
             return self._failed(error, desk)
 
@@ -76,44 +83,48 @@ class Attempt:
             return not_run([self.call], "the batch was cancelled before it began", now_ms=now_ms())[0]
         return self._close(Outcome(text=STOPPED["cancelled"], ok=False), "cancelled")
 
-    async def _pass_gate(self, tool: Tool, desk: Desk, context: ToolContext) -> None:
-        request = Request(
+    def _request(self, tool: Tool, context: ToolContext) -> Request:
+        return Request(
             call=self.call,
             description=tool.spec.description,
             read_only=tool.read_only,
             session_id=context.session_id,
             workspace=context.workspace,
         )
-        verdict = desk.gate.settled(request) or await self._asked(request, desk, context)
+
+    async def _asked(self, request: Request, desk: Desk, context: ToolContext) -> Verdict:
+        tell = self._tell or ignore_event
+        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
+        tell("permission_asked", {**named, "arguments": self.call.arguments})
+        deciding = desk.gate.decide(request, self._watch)
+        verdict = await supervise(deciding, stop=context.cancel, told=asyncio.Event())
+        tell("permission_replied", {**named, **msgspec.to_builtins(verdict)})
+        return verdict
+
+    def _begun(self, verdict: Verdict, desk: Desk, context: ToolContext) -> ToolContext:
+        """The surroundings of a call that may run, from now on."""
         if not verdict.allowed:
             raise _Closed("denied", _refusal(verdict))
         self._approved_by = verdict.by
-
-    async def _asked(self, request: Request, desk: Desk, context: ToolContext) -> Verdict:
-        named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
-        context.emit("permission_asked", {**named, "arguments": self.call.arguments})
-        deciding = desk.gate.decide(request, desk.watch)
-        verdict = await supervise(deciding, stop=context.cancel, told=asyncio.Event())
-        context.emit("permission_replied", {**named, **msgspec.to_builtins(verdict)})
-        return verdict
-
-    async def _execute(self, tool: Tool, run: Run, desk: Desk, context: ToolContext) -> Receipt:
-        own = msgspec.structs.replace(
+        self._started = (now_ms(), time.monotonic())
+        if self._tell is not None:
+            self._tell("tool_call_started", {"tool_call_id": self.call.id, "tool_name": self.call.name})
+        return msgspec.structs.replace(
             context, call_id=self.call.id, cancel=Signal(), max_output=desk.max_output
         )
-        seconds = desk.deadline if tool.deadline is None else tool.deadline
-        self._started = (now_ms(), time.monotonic())
-        context.emit("tool_call_started", {"tool_call_id": self.call.id, "tool_name": self.call.name})
-        try:
-            given: object = await supervise(
-                run(own), stop=context.cancel, told=own.cancel, deadline=seconds
-            )
-        except Stopped as stopped:
-            text = STOPPED[stopped.cause].format(seconds=seconds)
-            return self._close(Outcome(text=text, ok=False), stopped.cause)
+
+    def _finished(self, given: object, tool: Tool, desk: Desk) -> Receipt:
         if not isinstance(given, Outcome):
             raise TypeError(f"tool {tool.name!r} gave a {type(given).__name__}, not an Outcome")
         return self._close(presentable(given, desk.max_output), "finished" if given.ok else "failed")
+
+    def _stopped(self, stopped: Stopped, tool: Tool, desk: Desk) -> Receipt:
+        """What ended before its tool began has not run; else part of its work may have been done."""
+        if self._started is None:
+            return self.cancelled()
+        seconds = desk.deadline if tool.deadline is None else tool.deadline
+        text = STOPPED[stopped.cause].format(seconds=seconds)
+        return self._close(Outcome(text=text, ok=False), stopped.cause)
 
     def _failed(self, error: Exception, desk: Desk) -> Receipt:
         expected = isinstance(error, ToolError)
@@ -144,6 +155,8 @@ class _Closed(Exception):
 
 def presentable(outcome: Outcome, max_output: int) -> Outcome:
     """`outcome` as the model may see it: text that can be written, and not too much of it."""
+    if len(outcome.text) <= max_output and not outcome.truncated and is_unicode(outcome.text):
+        return outcome
     text = outcome.text if is_unicode(outcome.text) else outcome.text.encode("utf-8", "replace").decode()
     clipped = truncate(text, max_output)
     size = outcome.original_size

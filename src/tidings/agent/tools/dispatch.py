@@ -5,8 +5,9 @@ one after the other, in the model's order, and a call that fails does not keep t
 Setting the context's `cancel` closes what is open and returns; cancelling the task closes it too, tells
 `on_event`, and raises as it must. Nothing else comes out of `dispatch` as an exception.
 
-Events heard: `permission_asked`, `permission_replied`, `tool_call_started`, `tool_call_closed` (exactly
-once for each call) and what the tools themselves emit (`file_edited`).
+`on_event` hears `permission_asked`, `permission_replied`, `tool_call_started`, `tool_call_closed` (exactly
+once for each call) and what the tools themselves emit (`file_edited`). Without it the context's `emit`
+hears the tools alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tidings.agent.port import ToolCall, ToolSpec
 from tidings.agent.tools.approval import Gate, Watch
 from tidings.agent.tools.attempt import Attempt, Desk
 from tidings.agent.tools.function import Function, as_tool
-from tidings.agent.tools.receipt import Receipt, event_payload
+from tidings.agent.tools.receipt import Receipt
 from tidings.agent.tools.tool import MAX_OUTPUT, Emit, Tool, ToolContext
 from tidings.core.reminder import Payload
 from tidings.errors import CallerError
@@ -68,9 +69,10 @@ class Dispatcher:
     ) -> tuple[Receipt, ...]:
         """Run the calls; every one is closed with a receipt. `watch` hears what the gate has to ask."""
         given = context or ToolContext()
-        context = msgspec.structs.replace(given, emit=_emitter(self._on_event or given.emit))
-        desk = msgspec.structs.replace(self._desk, watch=watch)
-        batch = _Batch([Attempt(call) for call in calls], desk, context)
+        emit = _emitter(self._on_event or given.emit)
+        tell = None if self._on_event is None else emit
+        attempts = [Attempt(call, watch, tell) for call in calls]
+        batch = _Batch(attempts, self._desk, msgspec.structs.replace(given, emit=emit), tell)
         try:
             if len(calls) > 1 and self._side_by_side(calls):
                 await batch.run_side_by_side(self._max_parallel)
@@ -89,22 +91,25 @@ class Dispatcher:
 class _Batch:
     """The calls of one dispatch, and which of them are closed."""
 
-    def __init__(self, attempts: list[Attempt], desk: Desk, context: ToolContext) -> None:
+    def __init__(
+        self, attempts: list[Attempt], desk: Desk, context: ToolContext, tell: Emit | None
+    ) -> None:
         self._attempts = attempts
         self._desk = desk
         self._context = context
+        self._tell = tell
         self._closed: dict[int, Receipt] = {}
 
     async def run_in_order(self) -> None:
-        for place in range(len(self._attempts)):
-            await self._run(place)
+        for place, attempt in enumerate(self._attempts):
+            self._close(place, await attempt.run(self._desk, self._context))
 
     async def run_side_by_side(self, at_once: int) -> None:
         slots = asyncio.Semaphore(at_once)
 
         async def in_slot(place: int) -> None:
             async with slots:
-                await self._run(place)
+                self._close(place, await self._attempts[place].run(self._desk, self._context))
 
         async with asyncio.TaskGroup() as group:
             for place in range(len(self._attempts)):
@@ -118,12 +123,10 @@ class _Batch:
     def receipts(self) -> tuple[Receipt, ...]:
         return tuple(self._closed[place] for place in range(len(self._attempts)))
 
-    async def _run(self, place: int) -> None:
-        self._close(place, await self._attempts[place].run(self._desk, self._context))
-
     def _close(self, place: int, receipt: Receipt) -> None:
         self._closed[place] = receipt
-        self._context.emit("tool_call_closed", event_payload(receipt))
+        if self._tell is not None:
+            self._tell("tool_call_closed", receipt.told)
 
 
 def _emitter(hear: Emit) -> Emit:

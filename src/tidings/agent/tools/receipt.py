@@ -50,6 +50,23 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     error_trace: str | None = None
     audit: Audit = Audit()
 
+    @property
+    def told(self) -> Payload:
+        """What the event `post_tool_use` carries about the call."""
+        call, outcome = self.call, self.outcome
+        return {
+            "tool_name": call.name,
+            "tool_call_id": call.id,
+            "arguments": call.arguments,
+            "result": {**outcome.data, "text": outcome.text, "truncated": outcome.truncated},
+            "truncated": outcome.truncated,
+            "original_size": outcome.original_size,
+            "ok": outcome.ok,
+            "error": None if outcome.ok else outcome.text,
+            "status": self.status,
+            "duration_ms": self.duration_ms,
+        }
+
     def with_reminders(self, reports: Iterable[Payload]) -> Receipt:
         """The receipt with more reminder reports in its audit.
 
@@ -60,23 +77,6 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
         if any("body" in report for report in added):
             raise CallerError("a reminder report has the key 'body'; leave it out of the receipt")
         return msgspec.structs.replace(self, audit=Audit((*self.audit.reminders, *added)))
-
-
-def event_payload(receipt: Receipt) -> Payload:
-    """What the event `post_tool_use` carries about a call."""
-    outcome = receipt.outcome
-    return {
-        "tool_name": receipt.call.name,
-        "tool_call_id": receipt.call.id,
-        "arguments": receipt.call.arguments,
-        "result": {**outcome.data, "text": outcome.text, "truncated": outcome.truncated},
-        "truncated": outcome.truncated,
-        "original_size": outcome.original_size,
-        "ok": outcome.ok,
-        "error": None if outcome.ok else outcome.text,
-        "status": receipt.status,
-        "duration_ms": receipt.duration_ms,
-    }
 
 
 def not_run(calls: Iterable[ToolCall], why: str, *, now_ms: int) -> tuple[Receipt, ...]:

@@ -35,7 +35,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     required: bool
 
 
-class Signature(msgspec.Struct, frozen=True, kw_only=True):
+class Signature(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """All arguments of a function; `contexts` names the ones that get the `ToolContext`."""
 
     parameters: tuple[Parameter, ...]
@@ -50,12 +50,19 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
             "additionalProperties": False,
         }
 
+    @functools.cached_property
+    def _known(self) -> dict[str, Parameter]:
+        return {each.name: each for each in self.parameters}
+
+    @functools.cached_property
+    def _needed(self) -> tuple[Parameter, ...]:
+        return tuple(each for each in self.parameters if each.required)
+
     def check(self, arguments: Mapping[str, object]) -> tuple[dict[str, object], tuple[str, ...]]:
         """The arguments in the function's own types, and one sentence for each problem."""
-        known = {each.name: each for each in self.parameters}
+        known = self._known
         values: dict[str, object] = {}
-        needed = (each for each in self.parameters if each.required)
-        problems = [_missing(each) for each in needed if each.name not in arguments]
+        problems = [_missing(each) for each in self._needed if each.name not in arguments]
         for name, value in arguments.items():
             if name not in known:
                 problems.append(_unknown(name, tuple(known)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from typing import Literal, TypeAlias, TypeVar
 
 from tidings.agent.signal import Signal
@@ -40,14 +40,19 @@ async def supervise(
         Stopped: the deadline passed, or `stop` was set.
         ToolError: the work cancelled itself, or raised what is no `Exception`.
     """
-    task = asyncio.ensure_future(work)
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work) if isinstance(work, Coroutine) else asyncio.ensure_future(work)
     try:
-        await _first(task, stop, deadline)
+        if not stop.is_set():
+            await asyncio.sleep(0)  # much work is over after its first step: nobody has to wake us then
+        if not task.done():
+            await _first(task, stop, deadline)
         if not task.done():
             raise Stopped("cancelled" if stop.is_set() else "deadline")
     finally:
         told.set()
-        await _end(task)
+        if not task.done():
+            await _end(task)
     if task.cancelled():
         raise ToolError("the tool cancelled itself and gave no result")
     error = task.exception()
@@ -78,8 +83,6 @@ async def _first(task: asyncio.Future[_T], stop: Signal, deadline: float | None)
 
 
 async def _end(task: asyncio.Future[_T]) -> None:
-    if task.done():
-        return
     task.cancel()
     await asyncio.wait({task}, timeout=GRACE)
     if not task.done():

@@ -40,11 +40,11 @@ class Decisions:
 
     def chosen(self, mode: Mode) -> None:
         """Keep the mode."""
-        self._journal.write([(self._topic, _MODE, {"mode": mode.id})])
+        self._journal.write([(self._topic, [_MODE], [{"mode": mode.id}])])
 
     def answered(self, rule: Rule) -> None:
         """Keep what an answer for good means."""
-        self._journal.write([(self._topic, _ANSWER, {"rule": msgspec.to_builtins(rule)})])
+        self._journal.write([(self._topic, [_ANSWER], [{"rule": msgspec.to_builtins(rule)}])])
 
     def read(self) -> Decided:
         """What was decided so far."""

@@ -45,11 +45,11 @@ class Index:
 
     def opened(self, session_id: str, cwd: str) -> None:
         """A session was made, or goes on in `cwd`."""
-        self._journal.write([(TOPIC, "session.opened", {"session_id": session_id, "cwd": cwd})])
+        self._journal.write([(TOPIC, ["session.opened"], [{"session_id": session_id, "cwd": cwd}])])
 
     def used(self, session_id: str, title: str) -> None:
         """A session was prompted; the first title stays."""
-        self._journal.write([(TOPIC, "session.used", {"session_id": session_id, "title": title})])
+        self._journal.write([(TOPIC, ["session.used"], [{"session_id": session_id, "title": title}])])
 
     def known(self) -> dict[str, Listed]:
         """Every session by its id."""

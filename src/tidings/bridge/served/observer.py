@@ -17,8 +17,10 @@ from tidings.agent.session import Session
 from tidings.bridge.updates import update_of
 from tidings.core.records import LIFECYCLE_TOPIC
 from tidings.core.reminder import Payload, Reminder, read_payload
+from tidings.log.entry import Draft, Written
+from tidings.log.pack import drafts_of
 from tidings.log.port import EventLog
-from tidings.shell.journal import Entry, Journal
+from tidings.shell.journal import Journal
 
 REMEMBERED = 20_000
 """How many waiting and pending reminders are remembered; beyond it the oldest is told without its body."""
@@ -28,7 +30,7 @@ _LEFT = {"expired": ("reminder_id",), "dropped": ("reminder_id",), "revoked": ("
 
 _logger = logging.getLogger(__name__)
 
-Hear: TypeAlias = Callable[[list[Entry]], None]
+Hear: TypeAlias = Callable[[list[Draft]], None]
 
 
 class Watcher(Protocol):
@@ -50,10 +52,10 @@ class Overheard(Journal):
         super().__init__(log)
         self._hear = hear
 
-    def write(self, entries: list[Entry]) -> None:
-        """Write `entries`, then let them be heard."""
-        super().write(entries)
-        self._hear(entries)
+    def write(self, written: Written) -> None:
+        """Write, then let it be heard."""
+        super().write(written)
+        self._hear(drafts_of(written))
 
 
 class Observer:
@@ -73,7 +75,7 @@ class Observer:
                 self._learn(reminder)
         session.journal = Overheard(log, self.hear)
 
-    def hear(self, entries: list[Entry]) -> None:
+    def hear(self, entries: list[Draft]) -> None:
         """Take in what was written, from any thread."""
         if threading.get_ident() == self._home:
             self._tell(entries)
@@ -83,14 +85,14 @@ class Observer:
         except RuntimeError:
             _logger.info("%d records came after the event loop had closed", len(entries))
 
-    def _tell(self, entries: list[Entry]) -> None:
+    def _tell(self, entries: list[Draft]) -> None:
         for entry in entries:
             try:
                 self._take(*entry)
             except Exception:
                 _logger.exception("an observer failed on %s", entry[1])
 
-    def _take(self, topic: str, kind: str, payload: Payload) -> None:
+    def _take(self, topic: str, kind: str, payload: Mapping[str, object]) -> None:
         if topic == LIFECYCLE_TOPIC:
             self._lived(kind, payload)
         elif kind == "transcript.injected":
@@ -100,7 +102,7 @@ class Observer:
         elif kind == "transcript.message":
             self._watcher.message(_inside(payload, "message"))
 
-    def _lived(self, kind: str, payload: Payload) -> None:
+    def _lived(self, kind: str, payload: Mapping[str, object]) -> None:
         update = update_of(kind, payload, self._known.get)
         if update is not None:
             self._watcher.reminder(update)
@@ -118,13 +120,13 @@ class Observer:
             self._known.pop(next(iter(self._known)))
 
 
-def _gone(name: str, payload: Payload) -> Iterable[object]:
+def _gone(name: str, payload: Mapping[str, object]) -> Iterable[object]:
     if name == "deduped":
         ids = payload.get("replaced_ids")
         return ids if isinstance(ids, (list, tuple)) else ()
     return tuple(payload.get(field) for field in _LEFT.get(name, ()))
 
 
-def _inside(payload: Payload, name: str) -> Mapping[str, object]:
+def _inside(payload: Mapping[str, object], name: str) -> Mapping[str, object]:
     value = payload.get(name)
     return value if isinstance(value, Mapping) else {}

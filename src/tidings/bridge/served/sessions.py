@@ -156,7 +156,7 @@ class Served:
             return
         noted = warning("notification_rejected", "bridge", told, **about, diagnostic=diagnostic)
         context: Payload = {"session_id": session_id, "task_id": None, "agent_id": None}
-        self._journal.write([(LIFECYCLE_TOPIC, noted.kind, {**noted.payload, **context})])
+        self._journal.write([(LIFECYCLE_TOPIC, [noted.kind], [{**noted.payload, **context}])])
 
     def dropped(self, session_id: str, count: int) -> None:
         """Write down that a session's observer was not told of everything."""

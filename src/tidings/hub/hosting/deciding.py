@@ -117,7 +117,7 @@ def _counted(at: Situation, done: Decision) -> Decision:
     done = _changed(done, Record(hosted.TURN, _about(at, turn=turn, at_ms=at.now_ms)))
     read = [one for one in before.values() if one.first <= turn and (at.forgets or one.shown == "offered")]
     placement = "request" if at.forgets else "append_only"
-    fired = records.fired([(one.reminder.id, ROLE) for one in read], turn, placement)
+    fired = records.fired(tuple(one.reminder.id for one in read), ROLE, turn, placement).records()
     over = [one.reminder for name, one in before.items() if name not in done.session.standing]
     ended = [records.expired(reminder, "ttl", {"expired_at_turn": turn}) for reminder in over]
     return _with(replace(done, rendered=_rendered(at, turn, placement)), (), [*fired, *ended])

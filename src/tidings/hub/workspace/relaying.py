@@ -16,7 +16,7 @@ import msgspec
 
 from tidings.agent.session import Session
 from tidings.core.mailbox import Item
-from tidings.core.records import Change, Record
+from tidings.core.records import Alike, Change, Record, one_by_one
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam
 from tidings.errors import CallerError
@@ -90,9 +90,9 @@ class _Desk(Session):
         self.notes: deque[Record] = deque()
         self.left_out = 0
 
-    def note(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
+    def note(self, records: Sequence[Record | Alike] = (), changes: Sequence[Change] = ()) -> None:
         super().note(records, changes)
-        for record in records:
+        for record in one_by_one(records):
             if record.kind in _ABOUT and len(self.notes) < NOTICES:
                 self.notes.append(record)
             elif record.kind in _ABOUT:

@@ -57,14 +57,17 @@ _BY_COMMAND: dict[tuple[str, ...], Verifier] = {
     tuple(command.split()): verifier for verifier in VERIFIERS for command in verifier.commands
 }
 _COMMAND_KEYS = ("command", "cmd", "argv", "script", "command_line")
-_ARGUMENT_KEYS = ("arguments", "args", "input", "tool_input", "params")
+COMMANDS = frozenset(_COMMAND_KEYS)
+"""Where a command line may stand."""
+ARGUMENTS = ("arguments", "args", "input", "tool_input", "params")
+"""Where the arguments of a call may stand."""
 
 
 def command_of(payload: Mapping[str, object]) -> str:
     """The command line that a tool was given, or the tool's own name as a command."""
-    places = [mapping(payload[key]) for key in _ARGUMENT_KEYS if key in payload]
+    places = [mapping(payload[key]) for key in ARGUMENTS if key in payload]
     for place in (*places, payload, mapping(payload.get("result"))):
-        for key in _COMMAND_KEYS:
+        for key in () if COMMANDS.isdisjoint(place) else _COMMAND_KEYS:
             value = place.get(key)
             if value is None:
                 continue
@@ -72,6 +75,11 @@ def command_of(payload: Mapping[str, object]) -> str:
                 return value[:LONGEST]
             if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
                 return shlex.join(value)[:LONGEST]
+    return named(payload)
+
+
+def named(payload: Mapping[str, object]) -> str:
+    """The name of the tool as a command."""
     name = payload.get("tool_name", payload.get("tool"))
     return name.replace("_", " ")[:200] if isinstance(name, str) else ""
 

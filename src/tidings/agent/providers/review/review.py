@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from tidings.agent.providers.review.commands import command_of, verifiers_in
+from tidings.agent.providers.review.commands import ARGUMENTS, COMMANDS, command_of, named, verifiers_in
 from tidings.agent.providers.review.finding import SOURCES, Finding, finding
 from tidings.agent.providers.review.runtime import (
     exit_code,
@@ -31,6 +31,8 @@ from tidings.core.reminder import Payload
 
 NESTED = ("tool_results", "results", "observations", "tool_calls", "steps")
 """Where the payload of a step or turn keeps the results of its tools."""
+_TELLING = frozenset(("success", "is_error", "isError", *NESTED, *COMMANDS, *ARGUMENTS)) - {"arguments"}
+"""What a payload or result may hold besides `ok` and the arguments of a call, and has to be looked into."""
 _MOST = 50
 _WITHOUT_EVIDENCE = frozenset(
     ("event", "iteration", "persona", "session_id", "step", "succeeded", "text", "tools", "turn")
@@ -61,7 +63,25 @@ def grounded_review(situation: Situation) -> Payload | None:
 
 def is_plain_turn(payload: Mapping[str, object]) -> bool:
     """Whether there is nothing in the payload that could hold evidence."""
-    return all(key in _WITHOUT_EVIDENCE or item is None for key, item in payload.items())
+    if _WITHOUT_EVIDENCE.issuperset(payload):
+        return True
+    return all(payload[key] is None for key in payload.keys() - _WITHOUT_EVIDENCE)
+
+
+def is_uneventful(payload: Mapping[str, object]) -> bool:
+    """Whether a glance shows that there is no evidence: a plain turn, or a call that simply went well.
+
+    The loop says `ok` of every call. Whatever else might tell of a failure has to be looked into.
+    """
+    if payload.get("ok") is not True:
+        return is_plain_turn(payload)
+    result, arguments = mapping(payload.get("result")), mapping(payload.get("arguments"))
+    is_telling = not (
+        _TELLING.isdisjoint(payload) and _TELLING.isdisjoint(result) and COMMANDS.isdisjoint(arguments)
+    )
+    if is_telling or "ok" in result or holds_evidence(payload):
+        return False
+    return not verifiers_in(named(payload))
 
 
 def findings(payload: Mapping[str, object], *, texts: bool = True, warnings: bool = False) -> list[Finding]:
