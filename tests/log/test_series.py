@@ -18,9 +18,8 @@ from tidings.log.sqlite import SqliteLog
 
 TOPICS = st.sampled_from(["t", "u"])
 KINDS = st.sampled_from(["k", "k.l", "ü"])
-PAYLOADS = st.dictionaries(
-    st.sampled_from(["a", "b\n", "ü"]), st.integers() | st.text(max_size=5), max_size=3
-)
+VALUES = st.integers() | st.text(max_size=5)
+PAYLOADS = st.dictionaries(st.sampled_from(["a", "b\n", "ü"]), VALUES, max_size=3)
 LINES = st.lists(st.tuples(KINDS, PAYLOADS), min_size=1, max_size=5)
 NAMES = st.lists(st.text(max_size=4), min_size=1, max_size=5).map(tuple)
 REST = st.dictionaries(st.sampled_from(["turn", "role"]), VALUES, min_size=1)
