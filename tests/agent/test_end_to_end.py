@@ -33,6 +33,8 @@ def run_until(log: Path, model: str, url: str, kill_after: int) -> tuple[list[st
         for number, line in enumerate(child.stdout, 1):
             if line.startswith("finished"):
                 return accepted, line.strip()
+            if not line.endswith("\n"):
+                break  # killed while it said so
             accepted.append(line.split()[1])
             if number == kill_after:
                 child.kill()

@@ -25,6 +25,8 @@ def run_until(kill_after: int, module: str, *paths: Path) -> tuple[list[str], bo
         for number, line in enumerate(child.stdout, 1):
             if line.startswith("finished"):
                 return accepted, True
+            if not line.endswith("\n"):
+                break  # killed while it said so
             accepted.append(line.split()[1])
             if number == kill_after:
                 child.kill()
