@@ -1,7 +1,7 @@
 """Settings for all tests: properties run the same examples every time, without wall-clock limits.
 
-`HYPOTHESIS_PROFILE=explore make test` looks for new ones. Processes that tests start hear a hangup, also when
-the tests run under `nohup`: what is ignored is inherited, a handler is not.
+`HYPOTHESIS_PROFILE=explore make test` looks for new ones. Processes that tests start hear a hangup, even
+under `nohup`: what is ignored is inherited, a handler is not.
 """
 
 from __future__ import annotations
