@@ -89,13 +89,12 @@ def _loop(turns: int, folder: Path) -> list[float]:
 
 def _bare(turns: int) -> list[float]:
     """When each of the same bodies was built and encoded, and nothing else done."""
-    reminders = "\n\n".join(
-        f"System reminder:\nsrc/{n}.py changed in another editor; re-read it." for n in range(PENDING)
-    )
+    reminders = [f"src/{n}.py changed in another editor; re-read it." for n in range(PENDING)]
     history: list[dict[str, object]] = [{"role": "user", "content": "work"}]
     at = [time.process_time()]
     for turn in range(1, turns + 1):
-        system = {"role": "system", "content": f"{SYSTEM}\n\n{reminders}"}
+        parts = [SYSTEM, *[f"System reminder:\n{body}" for body in reminders]]
+        system = {"role": "system", "content": "\n\n".join(parts)}
         msgspec.json.encode({"messages": [system, *history]})
         at.append(time.process_time())
         arguments = msgspec.json.encode({"path": f"src/{turn}.py"}).decode()

@@ -85,6 +85,8 @@ def _whole(value: object) -> object:
 
 def _told_apart(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
     """The calls, each with an id that no other of them has, and a name."""
+    if len(calls) == 1 and calls[0].id.strip() and calls[0].name.strip():
+        return calls
     taken: set[str] = set()
     apart: list[ToolCall] = []
     for call in calls:
