@@ -47,20 +47,35 @@ async def run_process(
     clip = Clip(limit)
     async with _pipe_into(clip) as (write_end, drained):
         try:
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                cwd=cwd,
-                env=env,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=write_end,
-                stderr=write_end,
-                start_new_session=True,
-            )
+            process = await _start(argv, cwd, env, write_end)
         finally:
             os.close(write_end)
         timed_out = await _wait(process, deadline)
         await asyncio.wait({drained}, timeout=DRAIN_GRACE)
     return Ended(process.returncode, clip.result(), timed_out)
+
+
+async def _start(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], output: int
+) -> asyncio.subprocess.Process:
+    """Start it; what had begun to run when this is cancelled is ended with all its children."""
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            *argv,
+            cwd=cwd,
+            env=env,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(OSError):
+            await _end_group(await starting)
+        raise
 
 
 async def _wait(process: asyncio.subprocess.Process, deadline: float) -> bool:
