@@ -42,6 +42,7 @@ def test_a_whole_visit_by_keyboard_alone(page: Any, visitor: Visitor) -> None:
     expect(page.locator(".session-head h1")).to_contain_text("second")
     page.keyboard.press("2")
     expect(page.locator("#tab-reminders")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".reminders .reminder").first).to_contain_text("News 2.")
     page.keyboard.press("m")
     page.keyboard.press("Home")
     expect(active(page)).to_contain_text("News 2.")
@@ -63,6 +64,17 @@ def test_a_whole_visit_by_keyboard_alone(page: Any, visitor: Visitor) -> None:
     page.keyboard.press("Control+Enter")
     expect(page.locator("#said")).to_have_text("Sent to 1 session.")
     expect(page.locator(".reminders .reminder").first).to_contain_text("Sent by hand.")
+
+
+def test_a_list_that_loads_late_is_marked_for_the_focus_that_waits_there(page: Any) -> None:
+    page.route("**/v1/sessions/records*", lambda route: None)
+    page.evaluate("() => { location.hash = '#/sessions/b-second/reminders'; }")
+    expect(page.locator(".session-head h1")).to_contain_text("second")
+    page.keyboard.press("m")
+    becomes(page, "() => document.activeElement.ariaLabel", "Reminders")
+    expect(page.locator(".reminders .reminder")).to_have_count(0)
+    page.unroute("**/v1/sessions/records*")
+    expect(active(page)).to_be_visible()
 
 
 def test_the_help_lists_the_keys_and_escape_returns_the_focus(page: Any) -> None:

@@ -40,8 +40,12 @@ export class Choosing {
     return element;
   }
 
-  /** Say anew which entry is chosen, among those that are drawn. */
+  /**
+   * Say anew which entry is chosen, among those that are drawn. A list that was empty when the focus
+   * came marks where to begin as soon as it has entries.
+   */
   refresh() {
+    if (this.marked === null && document.activeElement === this.list.scroller) this.#focused();
     this.list.items.forEach((item, index) => {
       const element = this.list.element(index);
       if (element?.classList.contains("option")) this.dress(element, item);
