@@ -15,7 +15,7 @@ SEAM_WHEN: dict[str, str] = {
     "pre_compact": "a compaction begins; no hook objected",
     "post_compact": "a compaction is committed",
     "pre_tool_dispatch": "the model asked for tools and none has started",
-    "post_tool_dispatch": "the results of the batch are committed",
+    "post_tool_dispatch": "the results of the batch are in the history",
     "iteration_end": "the model answered without tool calls and would end the loop",
     "daemon_idle_pre": "before each sleep of a daemon",
     "daemon_idle_post": "after each sleep of a daemon",

@@ -271,7 +271,7 @@ def test_a_daemon_wakes_for_a_user_message_and_ends_when_nothing_comes() -> None
                     session=session,
                     registry=Registry(),
                     reminders=False,
-                    daemon=Daemon(max_idle_seconds=0.2, backoff=(0.01,)),
+                    daemon=Daemon(max_idle_seconds=1.0, backoff=(0.01,)),
                 )
             )
             await until(lambda: len(model.requests) == 1)
@@ -288,7 +288,7 @@ def test_a_daemon_hears_an_interrupt_while_it_sleeps() -> None:
 
     async def run():
         async with asyncio.timeout(30):
-            settings = Daemon(max_idle_seconds=0.3, backoff=(60.0,))
+            settings = Daemon(max_idle_seconds=60.0, backoff=(60.0,))
             loop = asyncio.create_task(
                 agent_loop(
                     "w", model=model, session=session, registry=Registry(), reminders=False, daemon=settings

@@ -16,7 +16,7 @@ from tidings.log import LogRecord, Verified, open_log
 from tidings.log.chain import Row
 from tidings.log.entry import Columns, Entry
 from tidings.log.pack import MOST_CHARACTERS, MOST_RECORDS, count, packets, unpacked
-from tidings.log.writer import Head, stack
+from tidings.log.writer import stack
 from tidings.testing.log_contract import take
 
 OLD = Path(__file__).parent / "fixtures" / "schema-1.sqlite"
@@ -34,7 +34,7 @@ def rows_in(path: Path) -> list[tuple[int, str]]:
 
 
 def pack(entries: list[Entry], first: int) -> list[Row]:
-    return stack(packets(Columns.of(entries)), {"t": Head(0, first - 1, bytes(32))}).rows
+    return stack(packets(Columns.of(entries)), {"t": (0, first - 1, bytes(32))}).rows
 
 
 @given(entries=ENTRIES)

@@ -101,9 +101,12 @@ class Happenings:
     ) -> HookRun:
         """Tell hooks and providers of `event`, one event at a time; gives all that the hooks said.
 
-        What they add is one commit, in which `emitted` leaves the events that wait.
+        What happened before is in the log then. What they add is one commit, in which `emitted` leaves the
+        events that wait.
         """
         told = self._about_persona(event, payload)
+        if self._session.journal is not None:
+            self._session.journal.flush()
         async with self._turn:
             run, asked = await self._round(event, told)
             with self._session.step():

@@ -298,7 +298,7 @@ class Run:
         happen = self.happenings.happen
         await happen("pre_step", before_tools(self.iteration, answer.tool_calls))
         receipts = await self._dispatched(answer.tool_calls)
-        self._keep_results(receipts)
+        self._keep_results(receipts, soon=self._dispatcher.only_looks(answer.tool_calls))
         await happen("post_step", after_tools(self.iteration, receipts))
         if self.session.cancelled:
             raise Stopped
@@ -327,10 +327,11 @@ class Run:
         if event in EVENTS and event not in ("permission_asked", "permission_replied"):
             self.session.emit_later(event, payload)
 
-    def _keep_results(self, receipts: Sequence[Receipt]) -> None:
+    def _keep_results(self, receipts: Sequence[Receipt], *, soon: bool = False) -> None:
+        """Keep what the tools gave, before the next request; with `soon`, before it is waited for."""
         if not receipts:
             return
-        with self.session.step():
+        with self.session.step(soon=soon):
             transcript = self.session.transcript
             for receipt in receipts:
                 result = conversation.tool_result(receipt.call, receipt.outcome)

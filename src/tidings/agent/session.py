@@ -90,9 +90,12 @@ class Session:
         """The agent that works here."""
         return self.transcript.agent_id
 
-    def step(self) -> Step:
-        """One step: nobody else changes the session, and its records are one commit."""
-        return Step(self._lock, self.journal)
+    def step(self, *, soon: bool = False) -> Step:
+        """One step: nobody else changes the session, and its records are one commit.
+
+        With `soon` they may share the next commit, if it is made before the event loop has its turn.
+        """
+        return Step(self._lock, self.journal, soon)
 
     def keep(self, transcript: Transcript) -> None:
         """Make `transcript` the session's; call inside a step."""
@@ -126,6 +129,8 @@ class Session:
         """Write what could wait, now: nobody knows when the next step comes."""
         with self.step():
             self.note()
+        if self.journal is not None:
+            self.journal.flush()
 
     def remind(
         self,

@@ -127,10 +127,10 @@ def _write(connection: sqlite3.Connection, checkpoints: Sequence[Checkpoint], no
     found = find_topic(connection, CHECKPOINTS)
     if found is None:
         created = connection.execute(_CREATE, (CHECKPOINTS, ORIGIN)).lastrowid or 0
-        head = Head(created, 0, ORIGIN)
+        head: Head = (created, 0, ORIGIN)
     else:
-        head = Head(found.id, found.cursor, found.link)
+        head = (found.id, found.cursor, found.link)
     laid = stack(packets(Columns.of(entries_for(checkpoints, now))), {CHECKPOINTS: head})
-    after = laid.heads[CHECKPOINTS]
+    topic_id, cursor, link = laid.heads[CHECKPOINTS]
     connection.executemany(_INSERT, laid.rows)
-    connection.execute(_ADVANCE, (after.cursor, after.link, after.topic_id))
+    connection.execute(_ADVANCE, (cursor, link, topic_id))

@@ -52,7 +52,7 @@ from tidings.log.schema import connect, prepare
 from tidings.log.verify import verify
 from tidings.log.wake import Bell, Bells
 from tidings.log.watch import Watch, Watches
-from tidings.log.writer import Head, Writer
+from tidings.log.writer import Move, Writer
 
 CHECKPOINT_BYTES = 16 * 1024 * 1024
 PAGE_BYTES = 4096
@@ -216,14 +216,17 @@ class SqliteLog:
         self.close()
 
     def _commit(self, batch: Columns) -> list[LogRecord]:
-        return _records(batch, self._write(packets(batch))) if batch.topics else []
+        if not batch.topics:
+            return []
+        packed = packets(batch)
+        return _records(batch, packed, self._write(packed))
 
-    def _write(self, packed: Packets) -> dict[str, Head]:
-        before = self._writer.commit(packed)
-        self._bells.ring(before)
+    def _write(self, packed: Packets) -> list[Move]:
+        moves = self._writer.commit(packed)
+        self._bells.ring(packed)
         self._nudger.nudge()
         self._checkpoint_if_due()
-        return before
+        return moves
 
     def _checkpoint_if_due(self) -> None:
         if self._writer.written_bytes > CHECKPOINT_BYTES:
@@ -292,8 +295,8 @@ class SqliteLog:
             raise closed_error(self.path)
 
 
-def _records(batch: Columns, before: Mapping[str, Head]) -> list[LogRecord]:
+def _records(batch: Columns, packed: Packets, moves: Iterable[Move]) -> list[LogRecord]:
     """The records of `batch`, counted from the heads that it was laid on."""
-    counting = {topic: count(head.cursor + 1) for topic, head in before.items()}
+    counting = {topic: count(before + 1) for topic, (_, _, _, before, _) in zip(packed, moves, strict=True)}
     cursors = [next(counting[topic]) for topic in batch.topics]
     return [*map(LogRecord, cursors, batch.topics, batch.kinds, batch.payloads, batch.times)]

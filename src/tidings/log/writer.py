@@ -35,14 +35,8 @@ _FIND = "SELECT id, cursor, link FROM topics WHERE name = ?"
 _CREATE = "INSERT INTO topics (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
 
 
-class Head(msgspec.Struct, frozen=True):
-    """Where a topic ends: its last cursor and the link there."""
-
-    topic_id: int
-    cursor: int
-    link: bytes
-
-
+Head: TypeAlias = tuple[int, int, bytes]
+"""Where a topic ends: its id, its last cursor and the link there."""
 Move: TypeAlias = tuple[int, bytes, int, int, bytes]
 """A head's new cursor and link, its topic, and the cursor and link that it must have had."""
 
@@ -60,16 +54,17 @@ def stack(packets: Packets, heads: Mapping[str, Head]) -> Stack:
     rows: list[Row] = []
     after: dict[str, Head] = {}
     moves: list[Move] = []
-    for topic, head in heads.items():
+    for topic, given in packets.items():
+        topic_id, before, previous = heads[topic]
         laid: list[Row] = []
-        cursor, first = head.cursor, head.topic_id * SPAN
-        for count, at_ms, kinds, payloads in packets[topic]:
-            cursor += count
-            laid.append((first + cursor, at_ms, kinds, payloads, None))
-        link = link_of(head.link, topic, laid)
-        laid[-1] = (first + cursor, at_ms, kinds, payloads, link)
-        after[topic] = Head(head.topic_id, cursor, link)
-        moves.append((cursor, link, head.topic_id, head.cursor, head.link))
+        last, first = before, topic_id * SPAN
+        for count, at_ms, kinds, payloads in given:
+            last += count
+            laid.append((first + last, at_ms, kinds, payloads, None))
+        link = link_of(previous, topic, laid)
+        laid[-1] = (first + last, at_ms, kinds, payloads, link)
+        after[topic] = (topic_id, last, link)
+        moves.append((last, link, topic_id, before, previous))
         rows += laid
     return Stack(rows, after, moves)
 
@@ -86,8 +81,8 @@ class Writer:
         self._heads: dict[str, Head] = {}
         self._closed = False
 
-    def commit(self, packets: Packets) -> dict[str, Head]:
-        """Write all packets or none, visible to every process on return; gives the heads before.
+    def commit(self, packets: Packets) -> list[Move]:
+        """Write all packets or none, visible to every process on return; says how each topic's head moved.
 
         Raises:
             LogUnavailableError: SQLite refused, and nothing was written.
@@ -95,13 +90,13 @@ class Writer:
         with self._lock:
             self._check_usable()
             try:
-                before = self._attempt(packets) or self._attempt_afresh(packets)
+                moves = self._attempt(packets) or self._attempt_afresh(packets)
             except BaseException as error:
                 self._roll_back()
                 if isinstance(error, sqlite3.Error):
                     raise log_error(error, self._path) from error
                 raise
-        return before
+        return moves
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in a transaction of its own; when it raises, nothing of it stays.
@@ -128,35 +123,35 @@ class Writer:
             self._closed = True
             self.connection.close()
 
-    def _attempt(self, packets: Packets) -> dict[str, Head] | None:
+    def _attempt(self, packets: Packets) -> list[Move] | None:
         """Run the transaction; None when a remembered head was not the head any more."""
-        execute = self.connection.execute
-        execute("BEGIN IMMEDIATE")
-        known = self._heads
-        heads = {topic: known.get(topic) or self._load(topic) for topic in packets}
+        connection, heads = self.connection, self._heads
+        connection.execute("BEGIN IMMEDIATE")
+        if not packets.keys() <= heads.keys():
+            heads = {topic: heads.get(topic) or self._load(topic) for topic in packets}
         stacked = stack(packets, heads)
-        if self.connection.executemany(_ADVANCE, stacked.moves).rowcount != len(heads):
-            execute("ROLLBACK")
+        if connection.executemany(_ADVANCE, stacked.moves).rowcount != len(packets):
+            connection.execute("ROLLBACK")
             return None
-        self.connection.executemany(_INSERT, stacked.rows)
-        execute("COMMIT")
+        connection.executemany(_INSERT, stacked.rows)
+        connection.execute("COMMIT")
         self._remember(stacked.heads)
         self.written_bytes += _COMMIT_BYTES + sum([len(row[3]) for row in stacked.rows])
-        return heads
+        return stacked.moves
 
-    def _attempt_afresh(self, packets: Packets) -> dict[str, Head]:
+    def _attempt_afresh(self, packets: Packets) -> list[Move]:
         self._heads.clear()
-        heads = self._attempt(packets)
-        if heads is None:
+        moves = self._attempt(packets)
+        if moves is None:
             raise LogCorruptError(f"event log {self._path}: a topic's head changed under its lock")
-        return heads
+        return moves
 
     def _load(self, topic: str) -> Head:
-        found = self.connection.execute(_FIND, (topic,)).fetchone()
+        found: Head | None = self.connection.execute(_FIND, (topic,)).fetchone()
         if found is not None:
-            return Head(*found)
+            return found
         created = self.connection.execute(_CREATE, (topic, ORIGIN))
-        return Head(created.lastrowid or 0, 0, ORIGIN)
+        return (created.lastrowid or 0, 0, ORIGIN)
 
     def _remember(self, heads: Mapping[str, Head]) -> None:
         if len(self._heads) > _REMEMBERED_TOPICS:

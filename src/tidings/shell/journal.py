@@ -3,11 +3,13 @@
 `active_log` and `scope` set context variables for a block; the transforms of this package write
 through `write`. A log that cannot be written never stops a session: the records wait, in order and
 bounded, in the journal and go in with the next write; the error is reported once through
-`logging`, and what the bound cost is written as a `log.gap` record.
+`logging`, and what the bound cost is written as a `log.gap` record. What is not urgent may share the
+next commit, if one comes before the event loop has its turn.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,11 +45,14 @@ class Journal:
         self.waiting: deque[Draft] = deque()
         self._bound = waiting
         self._lock = Lock()
+        self._put_off: Gathered = []
         self._append: Callable[[Written], object] = getattr(log, "append_series", self._append_batch)
 
     def write(self, written: Written) -> None:
         """Write what is new after what waits; if the log refuses, it waits too. Any thread may."""
         with self._lock:
+            if self._put_off:
+                written, self._put_off = [*self._put_off, *written], []
             try:
                 if self.waiting or self.lost:
                     self.log.append_batch([*self._gap(), *self.waiting, *drafts_of(written)])
@@ -57,6 +62,17 @@ class Journal:
                 self._wait(written, error)
             else:
                 self._recovered()
+
+    def write_soon(self, written: Written) -> None:
+        """Write with the next commit, at the latest when the event loop has its turn; call in one."""
+        with self._lock:
+            self._put_off += written
+        asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Write what was put off, now."""
+        if self._put_off:
+            self.write(())
 
     def _append_batch(self, written: Written) -> object:
         return self.log.append_batch(drafts_of(written))
@@ -132,15 +148,16 @@ def current_journal() -> Journal | None:
 class Step:
     """A block whose transforms write in one commit: after a crash all of it is there, or none.
 
-    Nobody else holds `lock` meanwhile. The commit goes to `journal`, or without one to the active one. A
-    step inside a step is a part of it.
+    Nobody else holds `lock` meanwhile. The commit goes to `journal`, or without one to the active one, and
+    with `soon` it may be a part of the next. A step inside a step is a part of it.
     """
 
-    __slots__ = ("_gathering", "_installed", "_journal", "_lock")
+    __slots__ = ("_gathering", "_installed", "_journal", "_lock", "_soon")
 
-    def __init__(self, lock: RLock, journal: Journal | None) -> None:
+    def __init__(self, lock: RLock, journal: Journal | None, soon: bool = False) -> None:
         self._lock = lock
         self._journal = journal
+        self._soon = soon
 
     def __enter__(self) -> None:
         self._lock.acquire()
@@ -158,7 +175,7 @@ class Step:
                 written, journal = _gathered.get(), _journal.get()
                 _gathered.reset(self._gathering)
                 if written and journal is not None:
-                    journal.write(written)
+                    (journal.write_soon if self._soon else journal.write)(written)
         finally:
             if self._installed is not None:
                 _journal.reset(self._installed)

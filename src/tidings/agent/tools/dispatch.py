@@ -74,7 +74,7 @@ class Dispatcher:
         attempts = [Attempt(call, watch, tell) for call in calls]
         batch = _Batch(attempts, self._desk, msgspec.structs.replace(given, emit=emit), tell)
         try:
-            if len(calls) > 1 and self._side_by_side(calls):
+            if len(calls) > 1 and self.only_looks(calls):
                 await batch.run_side_by_side(self._max_parallel)
             else:
                 await batch.run_in_order()
@@ -83,9 +83,11 @@ class Dispatcher:
             raise
         return batch.receipts()
 
-    def _side_by_side(self, calls: Sequence[ToolCall]) -> bool:
-        found = (self.tool(call.name) for call in calls if call.problem is None)
-        return all(tool.read_only for tool in found if tool is not None)
+    def only_looks(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether every call that can run is of a read-only tool."""
+        tools = self._desk.tools
+        can_run = [tools[call.name] for call in calls if call.problem is None and call.name in tools]
+        return False not in [tool.read_only for tool in can_run]
 
 
 class _Batch:
