@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -20,6 +22,15 @@ from tidings.core.records import LIFECYCLE_TOPIC
 from tidings.log import open_log
 
 COMMANDS = ("show", "follow", "topics", "verify")
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """`follow` ends on signals; run in this process, it must not leave its handlers behind."""
+    before = {end: signal.getsignal(end) for end in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for end, handler in before.items():
+        signal.signal(end, handler)
 
 
 @pytest.fixture
