@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from pathlib import Path
@@ -170,3 +171,30 @@ def test_whatever_the_bursts_a_reader_gets_each_record_after_its_start_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(home, "KEPT", kept)
         play(scene())
+
+
+def test_readers_that_leave_while_nothing_comes_leave_nothing_behind() -> None:
+    async def waiting(channel: Channel) -> None:
+        async with aclosing(channel.read(0)) as chunks:
+            await anext(chunks)
+
+    def futures() -> int:
+        gc.collect()
+        return sum(isinstance(each, asyncio.Future) for each in gc.get_objects())
+
+    async def scene() -> None:
+        channel = channel_of(open_log("memory:"))
+        stays = asyncio.create_task(waiting(channel))
+        await asyncio.sleep(0)
+        before = futures()
+        for _ in range(50):
+            leaves = asyncio.create_task(waiting(channel))
+            await asyncio.sleep(0)
+            leaves.cancel()
+            await asyncio.wait({leaves})
+        del leaves
+        assert futures() - before < 50
+        stays.cancel()
+        await asyncio.wait({stays})
+
+    play(scene())

@@ -51,7 +51,7 @@ class Channel:
         self._encode = encode
         self._ring: deque[_Kept] = deque(maxlen=KEPT)
         self._head = 0
-        self._news = asyncio.Event()
+        self._waiting: set[asyncio.Future[None]] = set()
         self._shared = ((0, 0, ""), Chunk(0, b""))
         self._pump: asyncio.Task[None] | None = None
         self.readers = 0
@@ -69,17 +69,20 @@ class Channel:
         """
         with self._open() as pump:
             while True:
-                news = self._news
-                chunk = self._next(position, kind_prefix)
-                if chunk is not None:
+                while position < self._head:
+                    chunk = self._next(position, kind_prefix)
                     position = chunk.position
                     if chunk.body:
                         yield chunk
-                elif pump.done():
+                if pump.done():
                     pump.result()
                     return
-                else:
-                    await news.wait()
+                news = pump.get_loop().create_future()
+                self._waiting.add(news)
+                try:
+                    await news
+                finally:
+                    self._waiting.discard(news)
 
     @contextmanager
     def _open(self) -> Iterator[asyncio.Task[None]]:
@@ -109,14 +112,13 @@ class Channel:
             self._ring_bell()
 
     def _ring_bell(self) -> None:
-        rung, self._news = self._news, asyncio.Event()
-        rung.set()
+        for news in self._waiting:
+            if not news.done():
+                news.set_result(None)
 
-    def _next(self, position: int, kind_prefix: str) -> Chunk | None:
-        """The piece after `position`, if there is one. Readers who keep up share it."""
+    def _next(self, position: int, kind_prefix: str) -> Chunk:
+        """The piece after `position`, which is not the end. Readers who keep up share it."""
         missing = self._head - position
-        if missing <= 0:
-            return None
         if missing > len(self._ring):
             return self._from_log(position, kind_prefix)
         asked = (position, self._head, kind_prefix)
