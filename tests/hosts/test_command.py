@@ -207,6 +207,31 @@ def test_the_command_looks_where_the_hub_is(
     assert call.socket_path(None, environ) == expected
 
 
+def test_a_hub_that_was_started_with_another_folder_for_sockets_is_found(tmp_path: Path) -> None:
+    environ = surroundings(tmp_path)
+    given = json.dumps(payload("claude-code", "Stop")).encode()
+    answer = b'{"jsonrpc":"2.0","id":"hook","result":{"answer":{"found":true}}}\n'
+    place = place_of(environ)
+    place.home.mkdir(parents=True, exist_ok=True)
+    place.state_file.write_text(json.dumps({"socket": place.socket}))
+    elsewhere = {**environ, "XDG_RUNTIME_DIR": str(tmp_path / "cron")}
+    with listening(place.socket, answer):
+        assert run_hook(BARE, elsewhere, given, "claude-code") == (0, b'{"found":true}\n', b"")
+
+
+@pytest.mark.parametrize(
+    "told", ["", "[]", "{}", '{"socket": 1}', '{"socket": "/nowhere"}', '{"socket": "/proc/1/root"}']
+)
+def test_what_a_hub_says_of_itself_is_used_only_if_it_is_a_socket_of_this_user(
+    tmp_path: Path, told: str
+) -> None:
+    environ = surroundings(tmp_path)
+    place = place_of(environ)
+    place.home.mkdir(parents=True, exist_ok=True)
+    place.state_file.write_text(told)
+    assert call.socket_path(None, environ) == place.socket
+
+
 def test_a_folder_that_others_may_enter_is_not_used(tmp_path: Path) -> None:
     environ = surroundings(tmp_path)
     place_of(environ)

@@ -92,23 +92,50 @@ def received() -> bytes:
 def socket_path(home: str | None, environ: "os._Environ[str] | dict[str, str]") -> str:
     """Where the hub of this user listens; `tidings.hub.place` decides it, this follows.
 
+    One that was started where the folder for sockets is another is found by what it says of itself.
+
     Raises:
         Unusable: others could have put a socket there.
     """
-    from zlib import crc32
-
     named = home or environ.get("TIDINGS_HOME")
     base = environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     folder = os.path.realpath(named or os.path.join(base, "tidings"))
+    path = _usual_socket(folder, environ)
+    return path if os.path.exists(path) else _told_socket(folder) or path
+
+
+def _usual_socket(folder: str, environ: "os._Environ[str] | dict[str, str]") -> str:
+    from zlib import crc32
+
     mark = crc32(folder.encode(errors="surrogateescape"))
     runtime, temporary = environ.get("XDG_RUNTIME_DIR"), environ.get("TMPDIR") or "/tmp"
     place = (
         os.path.join(runtime, "tidings") if runtime else os.path.join(temporary, f"tidings-{os.getuid()}")
     )
-    found = os.lstat(place)
-    if found.st_uid != os.getuid() or found.st_mode & 0o170077 != 0o040000:
-        raise Unusable
+    if os.path.lexists(place):
+        found = os.lstat(place)
+        if found.st_uid != os.getuid() or found.st_mode & 0o170077 != 0o040000:
+            raise Unusable
     return os.path.join(place, f"hub-{mark:08x}.socket")
+
+
+def _told_socket(folder: str) -> str | None:
+    """Where the running hub says that it listens, if what it says is this user's own."""
+    try:
+        with open(os.path.join(folder, "hub.json"), "rb") as state:
+            own = os.fstat(state.fileno()).st_uid == os.getuid()
+            told = state.read(1 << 16)
+    except OSError:
+        return None
+    import json  # only who looks for the hub elsewhere pays for it
+
+    try:
+        path: str = json.loads(told)["socket"]
+        found = os.lstat(path)
+        own = own and found.st_uid == os.getuid() and found.st_mode & 0o170000 == 0o140000
+        return path if own else None
+    except (ValueError, LookupError, TypeError, OSError):
+        return None
 
 
 def drained(host: str, payload: bytes, path: str, until: float) -> bytes:
