@@ -6,14 +6,13 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_doctor import problems
-from tests.cli.test_hub import DEADLINE, SCRIPT, Shell
+from tests.cli.test_hub import Shell
 from tidings.hub.place import place_of
 
 PLAIN = "-dac_override,-dac_read_search"
@@ -22,17 +21,8 @@ PLAIN = "-dac_override,-dac_read_search"
 class Plain(Shell):
     """Commands that obey the permissions of files, also when the tests run as root."""
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        as_user = ["setpriv", f"--bounding-set={PLAIN}", f"--inh-caps={PLAIN}"] if os.geteuid() == 0 else []
-        return subprocess.run(
-            [*as_user, str(SCRIPT), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-            env=self.environ,
-            cwd=self.folder,
-            check=False,
-        )
+    if os.geteuid() == 0:
+        command = ("setpriv", f"--bounding-set={PLAIN}", f"--inh-caps={PLAIN}", *Shell.command)
 
 
 @pytest.fixture

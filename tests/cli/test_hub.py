@@ -22,6 +22,8 @@ DEADLINE = 40
 class Shell:
     """Commands in an environment of their own."""
 
+    command: tuple[str, ...] = (str(SCRIPT),)
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         environ = {**os.environ, "TIDINGS_HOME": str(folder / "home"), "XDG_RUNTIME_DIR": str(folder)}
@@ -29,7 +31,7 @@ class Shell:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(SCRIPT), *arguments],
+            [*self.command, *arguments],
             capture_output=True,
             text=True,
             timeout=DEADLINE,

@@ -25,6 +25,16 @@ from tidings.watchers.own import OwnWrites
 
 START = (sys.executable, "-c", "from tidings.cli.start import run; run()", "watch")
 DEADLINE = 60
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
 
 
 @contextmanager
@@ -87,20 +97,10 @@ def test_a_failing_command_is_printed_as_a_json_line(tmp_path: Path) -> None:
 
 
 def test_a_server_on_stdio_ends_with_its_client_and_on_sigterm(tmp_path: Path) -> None:
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "1"},
-        },
-    }
     for end in ("close", "signal"):
         with started("files", "--own-writes", cwd=tmp_path) as process:
             assert process.stdin is not None
-            process.stdin.write(json.dumps(hello) + "\n")
+            process.stdin.write(json.dumps(HELLO) + "\n")
             process.stdin.flush()
             capabilities = line(process.stdout)["result"]["capabilities"]
             assert capabilities["reminders"]["emit"] is True

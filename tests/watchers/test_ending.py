@@ -18,21 +18,11 @@ from typing import Any
 
 import pytest
 
-from tests.watchers.test_cli import DEADLINE, START, line
+from tests.watchers.test_cli import DEADLINE, HELLO, START, line
 
 HELD = "held"
 HOLDING = ("--", "sh", "-c", f"exec 3>{HELD}; echo up >&3; exec sleep 600")
 """A command that does not end by itself, and says when it runs."""
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    },
-}
 
 
 @contextmanager
