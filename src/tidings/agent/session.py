@@ -7,6 +7,7 @@ session can be opened again where it was. What it decides is in `tidings.core`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import RLock
@@ -95,7 +96,7 @@ class Session:
 
         With `soon` they may share the next commit, if it is made before the event loop has its turn.
         """
-        return Step(self._lock, self.journal, soon)
+        return Step(self._lock, self.journal, asyncio.get_running_loop().call_soon if soon else None)
 
     def keep(self, transcript: Transcript) -> None:
         """Make `transcript` the session's; call inside a step."""

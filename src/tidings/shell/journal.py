@@ -9,7 +9,6 @@ next commit, if one comes before the event loop has its turn.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +32,8 @@ WAITING = 10_000
 
 Gathered: TypeAlias = list[Lines | Series]
 """What a step has written so far, in order."""
+CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
+"""Has a function called when the event loop has its turn."""
 
 
 class Journal:
@@ -63,11 +64,11 @@ class Journal:
             else:
                 self._recovered()
 
-    def write_soon(self, written: Written) -> None:
-        """Write with the next commit, at the latest when the event loop has its turn; call in one."""
+    def write_soon(self, written: Written, call_soon: CallSoon) -> None:
+        """Write with the next commit, at the latest when the event loop has its turn."""
         with self._lock:
             self._put_off += written
-        asyncio.get_running_loop().call_soon(self.flush)
+        call_soon(self.flush)
 
     def flush(self) -> None:
         """Write what was put off, now."""
@@ -154,7 +155,7 @@ class Step:
 
     __slots__ = ("_gathering", "_installed", "_journal", "_lock", "_soon")
 
-    def __init__(self, lock: RLock, journal: Journal | None, soon: bool = False) -> None:
+    def __init__(self, lock: RLock, journal: Journal | None, soon: CallSoon | None = None) -> None:
         self._lock = lock
         self._journal = journal
         self._soon = soon
@@ -175,7 +176,10 @@ class Step:
                 written, journal = _gathered.get(), _journal.get()
                 _gathered.reset(self._gathering)
                 if written and journal is not None:
-                    (journal.write_soon if self._soon else journal.write)(written)
+                    if self._soon is None:
+                        journal.write(written)
+                    else:
+                        journal.write_soon(written, self._soon)
         finally:
             if self._installed is not None:
                 _journal.reset(self._installed)

@@ -20,7 +20,7 @@ from tidings.core.reminder import Payload, Reminder, read_payload
 from tidings.log.entry import Draft, Written
 from tidings.log.pack import drafts_of
 from tidings.log.port import EventLog
-from tidings.shell.journal import Journal
+from tidings.shell.journal import CallSoon, Journal
 
 REMEMBERED = 20_000
 """How many waiting and pending reminders are remembered; beyond it the oldest is told without its body."""
@@ -56,6 +56,10 @@ class Overheard(Journal):
         """Write, then let it be heard."""
         super().write(written)
         self._hear(drafts_of(written))
+
+    def write_soon(self, written: Written, call_soon: CallSoon) -> None:  # noqa: ARG002 nothing is put off
+        """Write at once: whoever watches sees things where they happen."""
+        self.write(written)
 
 
 class Observer:
