@@ -97,6 +97,7 @@ def record(kind: str, **payload: object) -> Record:
 
 def injected(reminder: Reminder) -> Record:
     """A new reminder is pending."""
+    provenance = reminder.provenance
     return record(
         "injected",
         reminder_id=reminder.id,
@@ -109,8 +110,8 @@ def injected(reminder: Reminder) -> Record:
         preserve_on_compact=reminder.preserve_on_compact,
         originating_agent_id=reminder.originating_agent_id,
         fired_at_turn=reminder.fired_at_turn,
-        trust=reminder.trust,
-        origin=reminder.provenance.origin,
+        trust=provenance.trust,
+        origin=provenance.origin,
     )
 
 
@@ -157,6 +158,11 @@ def one_by_one(told: Iterable[Record | Alike]) -> tuple[Record, ...]:
     for each in told:
         found += each.records() if isinstance(each, Alike) else (each,)
     return tuple(found)
+
+
+def count(told: Iterable[Record | Alike]) -> int:
+    """How many records `told` stands for."""
+    return sum(len(each.values) if isinstance(each, Alike) else 1 for each in told)
 
 
 def inherited(reminder: Reminder, sub_agent_id: str | None) -> Record:

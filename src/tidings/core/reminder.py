@@ -63,7 +63,8 @@ class Reminder(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     @property
     def trust(self) -> Trust:
         """The trust tier the receiving adapter gave it."""
-        return self.provenance.trust
+        meta = self.meta
+        return OPERATOR.trust if meta is None or meta.tidings is None else meta.tidings.trust
 
     @property
     def scope(self) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tidings.core.reminder import Reminder
-from tidings.core.text import escape, neutralise, quote, truncate
+from tidings.core.text import escape, is_plain, neutralise, quote, truncate
 from tidings.core.trust import LIMITS
 
 OPENING = "Added by tidings, not written by the user. News for this session:"
@@ -58,22 +58,23 @@ def compose(notes: Sequence[Note], limit: int, behind: int = 0) -> Composed:
     `behind` more wait that are not among them.
     """
     room = limit - len(OPENING) - len(MORE) - 20
-    outside = room // EXTERNAL_SHARE if _mixed(notes) else room
+    external = [note.reminder.trust == "external" for note in notes]
+    outside = room // EXTERNAL_SHARE if len({*external}) > 1 else room
     parts: list[str] = []
     shown: list[Note] = []
     cut: list[str] = []
-    for note in notes[:MOST]:
-        external = note.reminder.trust == "external"
-        space = min(room, outside) if external else room
+    for note, is_external in zip(notes[:MOST], external, strict=False):
+        space = min(room, outside) if is_external else room
         part = section(note)
-        if len(part.encode()) > space and not shown:
-            part = _squeezed(note, space)
-            cut.append(note.reminder.id)
         size = len(part.encode())
+        if size > space and not shown:
+            part = _squeezed(note, space)
+            size = len(part.encode())
+            cut.append(note.reminder.id)
         if size > space:
             continue
         room -= size
-        outside -= size if external else 0
+        outside -= size if is_external else 0
         parts.append(part)
         shown.append(note)
     if not shown:
@@ -81,10 +82,6 @@ def compose(notes: Sequence[Note], limit: int, behind: int = 0) -> Composed:
     left = len(notes) - len(shown) + behind
     more = MORE.format(count=left) if left else ""
     return Composed(OPENING + "".join(parts) + more, tuple(shown), tuple(cut))
-
-
-def _mixed(notes: Sequence[Note]) -> bool:
-    return len({note.reminder.trust == "external" for note in notes}) > 1
 
 
 def section(note: Note, limit: int | None = None) -> str:
@@ -120,4 +117,4 @@ def excerpt(body: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return escape(neutralise(text))
+    return text if is_plain(text) else escape(neutralise(text))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from tidings.core.records import Record
+from tidings.core.records import Alike, Record
 from tidings.hub import envelope as letters
 from tidings.hub import withdrawal as recalls
 from tidings.hub.address import Registration
@@ -51,9 +51,11 @@ class Board:
         for record in records:
             self.apply(record)
 
-    def apply(self, record: Record) -> None:
-        """Take in one record; kinds of others mean nothing here."""
-        if record.kind == REGISTERED:
+    def apply(self, record: Record | Alike) -> None:
+        """Take in one record, or several that are alike; kinds of others mean nothing here."""
+        if isinstance(record, Alike):
+            self._apply_all(record)
+        elif record.kind == REGISTERED:
             session = msgspec.convert(record.payload, Registration)
             self.sessions[session.session_id] = session
             self.ended.pop(session.session_id, None)
@@ -70,15 +72,27 @@ class Board:
             if found is not None:
                 self._keep(letters.evolve(found, record))
 
+    def _apply_all(self, told: Alike) -> None:
+        """Take in records that are alike; what a drain acknowledges needs none of them built."""
+        if told.kind != letters.ACKNOWLEDGED:
+            for record in told.records():
+                self.apply(record)
+            return
+        session_id = str(told.rest["session_id"])
+        for name in told.values:
+            found = self.find(name)
+            if found is not None:
+                self._keep(letters.arrived(found, session_id))
+
     def _host(self, record: Record) -> None:
         """A record of a host's session; one that offers reminders takes them from their envelopes."""
         name = record.payload.get("session_id")
         if not isinstance(name, str):
             return
         ids = record.payload.get("reminder_ids") if record.kind == OFFERED else ()
-        found = [self.open[one] for one in msgspec.convert(ids, list[str]) if one in self.open]
+        found = map(self.open.get, msgspec.convert(ids, list[str]))
         session = self.hosted.get(name) or Hosted(session_id=name)
-        self.hosted[name] = evolve(session, record, [reminder_of(one) for one in found])
+        self.hosted[name] = evolve(session, record, [reminder_of(one) for one in found if one is not None])
         self.hosted.move_to_end(name)
         while len(self.hosted) > HOSTED:
             self.hosted.popitem(last=False)
@@ -148,7 +162,7 @@ class Board:
 
     def _index(self, envelope: Envelope) -> None:
         for session_id, delivery in envelope.deliveries.items():
-            if delivery.state in ("waiting", "leased"):
+            if delivery.state in letters.UNDER_WAY:
                 self.boxes.setdefault(session_id, {})[envelope.reminder_id] = None
             else:
                 self._drop(session_id, envelope.reminder_id)
@@ -166,4 +180,6 @@ class Board:
 
 
 def _without_text(envelope: Envelope) -> dict[str, object]:
-    return {name: value for name, value in envelope.reminder.items() if name != "body"}
+    kept = dict(envelope.reminder)
+    kept.pop("body", None)
+    return kept

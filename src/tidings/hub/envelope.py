@@ -15,13 +15,15 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.core.mailbox import RevokeError
-from tidings.core.records import Record
+from tidings.core.records import Alike, Record
 from tidings.core.reminder import Payload
+from tidings.core.seams import Mode
 from tidings.hub.address import Address
 from tidings.hub.failure import NotThereError
 
 State: TypeAlias = Literal["waiting", "leased", "acknowledged", "expired", "revoked"]
 STATES: tuple[State, ...] = get_args(State)
+UNDER_WAY: tuple[State, ...] = ("waiting", "leased")
 End: TypeAlias = Literal["expired", "revoked"]
 
 ACCEPTED = "hub.reminder.accepted"
@@ -50,6 +52,9 @@ class Delivery(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.state in ("leased", "acknowledged")
 
 
+_ARRIVED = Delivery("acknowledged")
+
+
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """A reminder on its way: its options, its address, until when, and a delivery for each session.
 
@@ -59,7 +64,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
     reminder_id: str
     reminder: Payload
-    mode: str
+    mode: Mode
     to: Address
     digest: str
     deliver_until_ms: int
@@ -82,9 +87,10 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def finished(self) -> bool:
         """Whether nothing more will happen to it, but for a late acknowledgement."""
-        if self.state in ("waiting", "leased"):
-            return False
-        return self.ended is not None or self.to.session is not None
+        for delivery in self.deliveries.values():
+            if delivery.state in UNDER_WAY:
+                return False
+        return self.ended is not None or (self.to.session is not None and bool(self.deliveries))
 
 
 class Unaddressed(NotThereError):
@@ -153,9 +159,11 @@ def acknowledged(envelope: Envelope, session_id: str) -> list[Record]:
     return [Record(ACKNOWLEDGED, {**_about(envelope, session_id), "late": delivery.state != "leased"})]
 
 
-def taken(envelope: Envelope, session_id: str) -> Record:
-    """The record that a host got it in the answer which asked for it: leased and acknowledged at once."""
-    return Record(ACKNOWLEDGED, {**_about(envelope, session_id), "late": False})
+def taken(envelopes: Iterable[Envelope], session_id: str) -> list[Alike]:
+    """The records that a host got these in the answer which asked for them: leased and acknowledged."""
+    names = tuple([envelope.reminder_id for envelope in envelopes])
+    rest: Payload = {"session_id": session_id, "late": False}
+    return [Alike(ACKNOWLEDGED, "reminder_id", names, rest)] if names else []
 
 
 def overdue(envelope: Envelope, now_ms: int) -> list[Record]:
@@ -196,11 +204,10 @@ def revoked(envelope: Envelope) -> list[Record]:
 
 def withheld(envelope: Envelope, session_ids: Iterable[str]) -> list[Record]:
     """The record that these sessions are not given it, now or after a lease; none if that is so already."""
-    under_way = ("waiting", "leased")
     names = [
         name
         for name in session_ids
-        if (one := envelope.deliveries.get(name)) and one.state in under_way and not one.withheld
+        if (one := envelope.deliveries.get(name)) and one.state in UNDER_WAY and not one.withheld
     ]
     if not names or envelope.ended is not None:
         return []
@@ -227,7 +234,7 @@ def evolve(envelope: Envelope, record: Record) -> Envelope:
             name = str(payload["session_id"])
             return _with(envelope, {name: _back(envelope, name)})
         case "hub.reminder.acknowledged":
-            return _with(envelope, {str(payload["session_id"]): Delivery("acknowledged")})
+            return arrived(envelope, str(payload["session_id"]))
         case "hub.reminder.expired":
             return _ended(envelope, "expired")
         case "hub.reminder.revoked" if "session_ids" in payload:
@@ -236,6 +243,11 @@ def evolve(envelope: Envelope, record: Record) -> Envelope:
         case "hub.reminder.revoked":
             return _ended(envelope, "revoked")
     return envelope
+
+
+def arrived(envelope: Envelope, session_id: str) -> Envelope:
+    """`envelope` after a session acknowledged it."""
+    return replace(envelope, deliveries={**envelope.deliveries, session_id: _ARRIVED})
 
 
 def _about(envelope: Envelope, session_id: str) -> Payload:

@@ -19,7 +19,6 @@ from tidings.core.mailbox import RevokeError
 from tidings.core.producers import ProducerName, build
 from tidings.core.records import Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import read_mode
 from tidings.errors import CallerError
 from tidings.hub import envelope as letters
 from tidings.hub import shapes
@@ -160,7 +159,7 @@ def row(envelope: Envelope) -> shapes.EnvelopeRow:
     return shapes.EnvelopeRow(
         reminder_id=envelope.reminder_id,
         state=envelope.state,
-        mode=read_mode(envelope.mode, "hub")[0],
+        mode=envelope.mode,
         to=envelope.to,
         deliver_until_ms=envelope.deliver_until_ms,
         deliveries=[
@@ -177,7 +176,7 @@ def leased_row(envelope: Envelope, until_ms: int) -> shapes.LeasedRow:
     return shapes.LeasedRow(
         reminder_id=envelope.reminder_id,
         reminder=envelope.reminder,
-        mode=read_mode(envelope.mode, "hub")[0],
+        mode=envelope.mode,
         lease_until_ms=until_ms,
         origin=envelope.origin,
         grants=list(envelope.grants),

@@ -12,9 +12,11 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from tidings.core.records import Record
+from tidings.core.records import Alike, Record, count
 from tidings.hub.snapshot import restored, taken, write
 from tidings.log import EventLog, open_log
+from tidings.log.pack import appender
+from tidings.shell.journal import gathered_of
 
 TOPIC = "hub"
 SETTLED_TOPIC = "hub.settled"
@@ -28,6 +30,7 @@ class Store:
         self.board, self.saved = restored(log)
         for entry in log.read(TOPIC, self.saved):
             self.board.apply(Record(entry.kind, entry.payload))
+        self._append = appender(log)
         self._written = log.latest(TOPIC)
         self._settled = self._written
         self._settling = asyncio.Lock()
@@ -38,7 +41,7 @@ class Store:
         """The number of the last record."""
         return self._written
 
-    def commit(self, records: Sequence[Record]) -> None:
+    def commit(self, records: Sequence[Record | Alike]) -> None:
         """Write records, all or none, and take them into the board.
 
         Raises:
@@ -46,8 +49,8 @@ class Store:
         """
         if not records:
             return
-        written = self.log.append_batch([(TOPIC, each.kind, each.payload) for each in records])
-        self._written = written[-1].cursor
+        self._append(gathered_of(TOPIC, records, {}))
+        self._written += count(records)
         for each in records:
             self.board.apply(each)
 

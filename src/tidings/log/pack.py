@@ -4,15 +4,16 @@ A row holds the kinds of its records, separated by spaces, and their payloads, a
 separator can stand inside. A kind that is left blank is the one before it. A text of payloads
 that begins with a comma says first what all of them end with. The row's id is that of its last
 record, and its time is everyone's. One record alone is a row of one, so files of schema 1 read the
-same. Pure; `writer` gives packets their place, `reading` and `verify` unpack rows.
+same. Pure; `writer` gives packets their place, `reading` and `verify` unpack rows; who writes lines and
+series asks `appender`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress, groupby, repeat
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -30,6 +31,9 @@ from tidings.log.entry import (
     encode_plain,
 )
 
+if TYPE_CHECKING:
+    from tidings.log.port import EventLog
+
 MOST_RECORDS = 256
 MOST_CHARACTERS = 16 * 1024
 """A row with several payloads holds no more than this: who reads one record reads its row."""
@@ -41,7 +45,8 @@ WHOLE = """CASE WHEN substr(payload, 1, 1) = ',' THEN
     ELSE payload END"""
 """The payloads of a row, each whole and on a line of its own, in SQL."""
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
+_encode, _encode_lines = _encoder.encode, _encoder.encode_lines
 
 
 Packet: TypeAlias = tuple[int, int, str, str]
@@ -191,8 +196,11 @@ def _beginnings(field: str, values: tuple[str, ...]) -> list[tuple[int, str]]:
 
     Remembered, because the same reminders are told of turn after turn.
     """
-    name = _encode(field).decode()
-    lines = [f"{{{name}:{_encode(value).decode()}" for value in values]
+    name = f"{{{_encode(field).decode()}:"
+    text = name + _encode_lines(values).decode()[:-1].replace("\n", f"\n{name}")
+    if len(text) <= MOST_CHARACTERS and len(values) <= MOST_RECORDS:
+        return [(len(values), text)]
+    lines = text.split("\n")
     return [(end - at, "\n".join(lines[at:end])) for at, end in _parts(lines)]
 
 
@@ -205,3 +213,12 @@ def drafts_of(written: Written) -> list[Draft]:
         else:
             found += zip(repeat(each[0]), each[1], each[2])
     return found
+
+
+def appender(log: EventLog) -> Callable[[Written], object]:
+    """What writes lines and series to `log`, in one commit: its short way, if it has one."""
+
+    def append_drafts(written: Written) -> object:
+        return log.append_batch(drafts_of(written))
+
+    return getattr(log, "append_series", append_drafts)

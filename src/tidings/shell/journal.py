@@ -21,7 +21,7 @@ from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcr
 from tidings.core.reminder import Payload
 from tidings.errors import LogError
 from tidings.log.entry import Draft, Lines, Series, Written
-from tidings.log.pack import drafts_of
+from tidings.log.pack import appender, drafts_of
 
 if TYPE_CHECKING:
     from tidings.core.transcript import Transcript
@@ -47,7 +47,7 @@ class Journal:
         self._bound = waiting
         self._lock = Lock()
         self._put_off: Gathered = []
-        self._append: Callable[[Written], object] = getattr(log, "append_series", self._append_batch)
+        self._append = appender(log)
 
     def write(self, written: Written) -> None:
         """Write what is new after what waits; if the log refuses, it waits too. Any thread may."""
@@ -74,9 +74,6 @@ class Journal:
         """Write what was put off, now."""
         if self._put_off:
             self.write(())
-
-    def _append_batch(self, written: Written) -> object:
-        return self.log.append_batch(drafts_of(written))
 
     def _gap(self) -> list[Draft]:
         if not self.lost:
@@ -201,7 +198,7 @@ def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Seque
             "task_id": here.get("task_id"),
             "agent_id": state.agent_id or here.get("agent_id"),
         }
-        written += _lived(told, context)
+        written += gathered_of(LIFECYCLE_TOPIC, told, context)
     if changes and session_id is not None:
         agent: Payload = {} if state.agent_id is None else {"agent_id": state.agent_id}
         topic, kinds = transcript_topic(session_id), [change.kind for change in changes]
@@ -210,8 +207,8 @@ def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Seque
         journal.write(written)
 
 
-def _lived(told: Sequence[Record | Alike], context: Payload) -> Gathered:
-    """What is told of reminders, in order, all of it with its context."""
+def gathered_of(topic: str, told: Sequence[Record | Alike], context: Payload) -> Gathered:
+    """What is told on a topic, in order, all of it with its context."""
     found: Gathered = []
     kinds: list[str] = []
     payloads: list[Mapping[str, object]] = []
@@ -221,9 +218,9 @@ def _lived(told: Sequence[Record | Alike], context: Payload) -> Gathered:
             payloads.append(each.payload | context)
             continue
         if kinds:
-            found.append((LIFECYCLE_TOPIC, kinds, payloads))
+            found.append((topic, kinds, payloads))
             kinds, payloads = [], []
-        found.append(Series(LIFECYCLE_TOPIC, each.kind, each.field, each.values, each.rest | context))
+        found.append(Series(topic, each.kind, each.field, each.values, each.rest | context))
     if kinds:
-        found.append((LIFECYCLE_TOPIC, kinds, payloads))
+        found.append((topic, kinds, payloads))
     return found

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tidings.core.reminder import Reminder
-from tidings.core.seams import DRAINS, Seam, drains, read_mode
+from tidings.core.seams import DRAINS, Seam, drains
 from tidings.hosts.voice import MOST
 from tidings.hub.envelope import Envelope
 from tidings.hub.hosting.hosted import Hosted
@@ -50,13 +50,13 @@ def choose(session: Hosted, seam: Seam, envelopes: Sequence[Envelope]) -> Chosen
     replaced, stale = [], []
     fresh: dict[str, list[Envelope]] = {mode: [] for mode in modes}
     for one in envelopes:
-        last = newest.get(_key(one))
+        last = newest.get(_key(one)) if newest else None
         if last is not None and last is not one:
             replaced.append(Replaced(one, last))
         elif is_stale(session, one):
             stale.append(one)
-        elif drains(seam, mode := read_mode(one.mode, "hub")[0], _grants(one)):
-            fresh[mode].append(one)
+        elif drains(seam, one.mode, _grants(one)):
+            fresh[one.mode].append(one)
     ordered = [one for mode in modes for one in fresh[mode]]
     return Chosen(tuple(ordered[:MOST]), tuple(replaced), tuple(stale), max(0, len(ordered) - MOST))
 

@@ -7,13 +7,13 @@ session's state; those to tell observers are the lifecycle's, as a loop writes t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from tidings.core import records
-from tidings.core.records import Record
+from tidings.core.records import Alike, Record
 from tidings.core.reminder import Payload, Reminder
 from tidings.core.seams import Seam
 from tidings.hosts import voice
@@ -24,7 +24,7 @@ from tidings.hub import envelope as letters
 from tidings.hub.envelope import Envelope
 from tidings.hub.hosting import hosted
 from tidings.hub.hosting.choosing import Chosen, choose
-from tidings.hub.hosting.hosted import Hosted, evolve
+from tidings.hub.hosting.hosted import Hosted, Standing, evolve
 from tidings.hub.rows import reminder_of
 
 ROLE = "host"
@@ -66,15 +66,43 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
         return self.reach.un_showing.how == "yes"
 
 
+class News(msgspec.Struct, frozen=True):
+    """Reminders that stand from a turn on, and by their ids what they replace.
+
+    The records of it are built when they are told, so that no host waits for that.
+    """
+
+    reminders: Sequence[Reminder]
+    turn: int
+    older: Mapping[str, Sequence[Standing]]
+
+    def records(self) -> list[Record]:
+        """What is told of them, in order."""
+        told: list[Record] = []
+        for each in self.reminders:
+            if each.id in self.older:
+                replaced = tuple(one.reminder for one in self.older[each.id])
+                told.append(records.deduped(replaced, each))
+            told.append(records.injected(replace(each, fired_at_turn=self.turn)))
+        return told
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What to answer, what to write on the hub's topic, and what to tell of the session."""
 
     session: Hosted
     pulse: Pulse
     delivery: Delivery = Delivery()
-    written: tuple[Record, ...] = ()
-    told: tuple[Record, ...] = ()
+    written: tuple[Record | Alike, ...] = ()
+    told: tuple[Record | Alike | News, ...] = ()
     rendered: Record | None = None
+
+    def lifecycle(self) -> list[Record]:
+        """The records that `told` stands for, in order."""
+        found: list[Record] = []
+        for each in self.told:
+            found += (each,) if isinstance(each, Record) else each.records()
+        return found
 
 
 def decide(at: Situation) -> Decision:
@@ -92,7 +120,9 @@ def is_called_for(at: Situation) -> bool:
     return not at.pulse.asking and bool(choose(at.session, "daemon_idle_post", at.waiting).ready)
 
 
-def _with(done: Decision, written: Iterable[Record], told: Iterable[Record] = ()) -> Decision:
+def _with(
+    done: Decision, written: Iterable[Record | Alike], told: Iterable[Record | Alike | News] = ()
+) -> Decision:
     """`done` with records that change nothing else about the session."""
     return replace(done, written=(*done.written, *written), told=(*done.told, *told))
 
@@ -117,7 +147,7 @@ def _counted(at: Situation, done: Decision) -> Decision:
     done = _changed(done, Record(hosted.TURN, _about(at, turn=turn, at_ms=at.now_ms)))
     read = [one for one in before.values() if one.first <= turn and (at.forgets or one.shown == "offered")]
     placement = "request" if at.forgets else "append_only"
-    fired = records.fired(tuple(one.reminder.id for one in read), ROLE, turn, placement).records()
+    fired = [records.fired(tuple(one.reminder.id for one in read), ROLE, turn, placement)] if read else []
     over = [one.reminder for name, one in before.items() if name not in done.session.standing]
     ended = [records.expired(reminder, "ttl", {"expired_at_turn": turn}) for reminder in over]
     return _with(replace(done, rendered=_rendered(at, turn, placement)), (), [*fired, *ended])
@@ -212,20 +242,22 @@ def _continued(at: Situation, done: Decision, seam: Seam) -> Decision:
 
 def _delivered(at: Situation, done: Decision, seam: Seam) -> Decision:
     """Put what `seam` lets in, and what has to be shown again, into the answer."""
-    session = done.session
+    session, step, forgets = done.session, _step(at, done), at.forgets
     chosen = choose(session, seam, at.waiting)
-    again = [one.reminder for one in session.standing.values() if at.forgets or one.due]
+    again = [one.reminder for one in session.standing.values() if forgets or one.due]
     fresh = chosen.reminders()
-    replacing = {one.reminder.id for each in fresh for one in session.same_key(each)}
-    notes = [_note(at, done, each) for each in again if each.id not in replacing]
-    notes += [_note(at, done, each, new=True) for each in fresh]
+    older = {each.id: same for each in fresh if (same := session.same_key(each))}
+    replacing = {one.reminder.id for same in older.values() for one in same}
+    notes = [_note(each, step) for each in again if each.id not in replacing]
+    notes += [_note(each, step, () if forgets else older.get(each.id, ())) for each in fresh]
     composed = compose(notes, at.reach.limit, chosen.behind)
     pulse = replace(done.pulse, shown=composed.shown, place=at.happening.name)
     done = replace(done, pulse=pulse, delivery=replace(done.delivery, text=composed.text))
     shown = {note.reminder.id for note in composed.shown}
     new = [each for each in fresh if each.id in shown]
-    offered = _offered(at, done, new, [each.id for each in again if each.id in shown])
-    return _settled(at, offered, chosen, new)
+    news = News(new, _first(at, done), older)
+    offered = _offered(at, done, news, [each.id for each in again if each.id in shown])
+    return _settled(at, offered, chosen, shown)
 
 
 def _first(at: Situation, done: Decision) -> int:
@@ -240,44 +272,46 @@ def _fragment(place: str, note: Note) -> Payload:
     return {"reminder_id": note.reminder.id, "role": ROLE, "path": place, "fragment": text}
 
 
-def _note(at: Situation, done: Decision, reminder: Reminder, new: bool = False) -> Note:
-    step = _first(at, done) if reminder.ttl_turns is not None and not at.forgets else None
-    older = [] if at.forgets or not new else done.session.same_key(reminder)
-    return Note(reminder=reminder, step=step, supersedes=older[-1].reminder.body if older else None)
+def _step(at: Situation, done: Decision) -> int | None:
+    """The turn that is told with what does not stay; none where a text is shown in one request only."""
+    return None if at.forgets else _first(at, done)
 
 
-def _offered(at: Situation, done: Decision, new: Sequence[Reminder], again: Sequence[str]) -> Decision:
+def _note(reminder: Reminder, step: int | None, older: Sequence[Standing] = ()) -> Note:
+    return Note(
+        reminder=reminder,
+        step=None if reminder.ttl_turns is None else step,
+        supersedes=older[-1].reminder.body if older else None,
+    )
+
+
+def _offered(at: Situation, done: Decision, news: News, again: Sequence[str]) -> Decision:
     """Write that the answer holds these; what shows them only repeats itself and is not written again."""
     repeated = [name for name in again if done.session.standing[name].due]
-    if not new and not repeated:
+    if not news.reminders and not repeated:
         return done
-    told: list[Record] = []
-    for each in new:
-        older = tuple(one.reminder for one in done.session.same_key(each))
-        told += [records.deduped(older, each)] if older else []
-        told.append(records.injected(replace(each, fired_at_turn=_first(at, done))))
     offer = _about(
         at,
-        turn=_first(at, done),
+        turn=news.turn,
         event=at.happening.name,
         durability=at.reach.durability,
-        reminder_ids=[each.id for each in new],
+        reminder_ids=[each.id for each in news.reminders],
         again=repeated,
     )
-    return _with(_changed(done, Record(hosted.OFFERED, offer), new), (), told)
+    told = [news] if news.reminders else []
+    return _with(_changed(done, Record(hosted.OFFERED, offer), news.reminders), (), told)
 
 
-def _settled(at: Situation, done: Decision, chosen: Chosen, new: Sequence[Reminder]) -> Decision:
+def _settled(at: Situation, done: Decision, chosen: Chosen, shown: Collection[str]) -> Decision:
     """Take from the hub what was offered, replaced or too late."""
     replaced, stale = chosen.replaced[:SETTLED], chosen.stale[:SETTLED]
-    names = {each.id for each in new}
-    gone = [one for one in chosen.ready if one.reminder_id in names]
+    gone = [one for one in chosen.ready if one.reminder_id in shown]
     gone += [one.envelope for one in replaced]
     told = [records.deduped((reminder_of(one.envelope),), reminder_of(one.by)) for one in replaced]
     late: Payload = {"expired_at_turn": done.session.turn, "before_delivery": True}
     told += [records.expired(reminder_of(one), "ttl", late) for one in stale]
     name = at.session.session_id
-    return _with(done, [letters.taken(one, name) for one in (*gone, *stale)], told)
+    return _with(done, letters.taken((*gone, *stale), name), told)
 
 
 def _closed(at: Situation, done: Decision) -> Decision:
@@ -289,7 +323,7 @@ def _closed(at: Situation, done: Decision) -> Decision:
     if not kept:
         return done
     names = [one.reminder_id for one in kept]
-    taken = [letters.taken(one, at.session.session_id) for one in kept]
+    taken = letters.taken(kept, at.session.session_id)
     told = [records.injected(reminder_of(one)) for one in kept]
     return _with(done, [Record(hosted.AUDITED, _about(at, reminder_ids=names)), *taken], told)
 
@@ -302,7 +336,7 @@ def _handed_down(at: Situation, done: Decision) -> Decision:
     if event.phase != "child_starts" or not event.carries:
         return done
     standing = [one.reminder for one in done.session.standing.values() if one.reminder.propagate != "none"]
-    notes = [replace(_note(at, done, each), inherited=True) for each in standing]
+    notes = [replace(_note(each, _step(at, done)), inherited=True) for each in standing]
     composed = compose(notes, at.reach.limit)
     if not composed.shown:
         return done

@@ -71,8 +71,10 @@ class Teller:
         self, session_id: str, decision: Decision, now_ms: int, agent: str | None
     ) -> Iterator[shapes.Tell]:
         about = {"session_id": session_id, "task_id": None, "agent_id": agent}
-        rendered = () if decision.rendered is None else (decision.rendered,)
-        streams: dict[shapes.Stream, Sequence[Record]] = {"lifecycle": decision.told, "requests": rendered}
+        streams: dict[shapes.Stream, Sequence[Record]] = {
+            "lifecycle": decision.lifecycle(),
+            "requests": () if decision.rendered is None else (decision.rendered,),
+        }
         for stream, records in streams.items():
             rows = [self._row(each, now_ms, about) for each in records]
             for start in range(0, len(rows), shapes.TELL_MOST):
