@@ -33,7 +33,8 @@ _SENDER = 80
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """A reminder to be shown: the step it is as of, if that matters, and what it replaces.
+    """A reminder to be shown: the step it is as of, which is said of one that does not stay, and what it
+    replaces.
 
     `inherited` says that it was given to the agent which started this one.
     """
@@ -88,7 +89,7 @@ def section(note: Note, limit: int | None = None) -> str:
     """One reminder under a line that says whose words it is."""
     reminder = note.reminder
     body = reminder.body if limit is None else truncate(reminder.body, limit)
-    when = "" if note.step is None else f", as of step {note.step}"
+    when = "" if note.step is None or reminder.ttl_turns is None else f", as of step {note.step}"
     told = ", handed down" if note.inherited else ""
     replaced = ""
     if note.supersedes is not None:

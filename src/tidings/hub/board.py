@@ -126,7 +126,7 @@ class Board:
 
     def box(self, session_id: str) -> Iterator[Envelope]:
         """The open envelopes that have something for a session, first come first."""
-        return (self.open[name] for name in tuple(self.boxes.get(session_id, ())))
+        return map(self.open.__getitem__, tuple(self.boxes.get(session_id, ())))
 
     def counts(self) -> dict[State, int]:
         """How many envelopes are in each state, among those that are remembered."""
@@ -155,7 +155,8 @@ class Board:
             self._index(envelope)
             return
         self.open.pop(name, None)
-        self._forget(envelope)
+        for session_id in envelope.deliveries:
+            self._drop(session_id, name)
         self.finished[name] = replace(envelope, reminder=_without_text(envelope))
         while len(self.finished) > REMEMBERED:
             self.finished.popitem(last=False)
@@ -166,10 +167,6 @@ class Board:
                 self.boxes.setdefault(session_id, {})[envelope.reminder_id] = None
             else:
                 self._drop(session_id, envelope.reminder_id)
-
-    def _forget(self, envelope: Envelope) -> None:
-        for session_id in envelope.deliveries:
-            self._drop(session_id, envelope.reminder_id)
 
     def _drop(self, session_id: str, reminder_id: str) -> None:
         box = self.boxes.get(session_id)

@@ -125,11 +125,12 @@ _built: dict[tuple[str, str], Reminder] = {}
 
 def reminder_of(envelope: Envelope) -> Reminder:
     """The reminder inside an open envelope."""
-    name, origin = (envelope.reminder_id, envelope.digest), envelope.origin
+    name = envelope.reminder_id, envelope.digest
     known = _built.get(name)
     if known is None:
         if len(_built) >= BUILT:
             _built.clear()
+        origin = envelope.origin
         options = {field: value for field, value in envelope.reminder.items() if field != "id"}
         known = build(producer_for(origin), options, id=envelope.reminder_id, origin=origin)
         _built[name] = known

@@ -141,12 +141,12 @@ def check_topic(topic: str) -> None:
 
 
 def check_series(series: Series) -> str:
-    """Encode what is the same in all of a series.
+    """Check a series, and encode what is the same in all of it.
 
     Raises:
         LogUsageError: a bad part of it, or the field that should differ is the same in all.
     """
-    check_name("kind", series.kind)
+    _check_names(series.topic, series.kind)
     if not series.rest or series.field in series.rest:
         raise LogUsageError(
             f"a series by {series.field!r} needs other fields besides; got {series.rest!r:.80}"

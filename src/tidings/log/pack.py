@@ -178,7 +178,6 @@ def _parts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _series(series: Series, now: int) -> list[Packet]:
     """The rows of a series: what is the same in all of it is written once."""
-    check_topic(series.topic)
     ending = f",{check_series(series)[1:]}"
     try:
         rows = _beginnings(series.field, series.values)

@@ -50,20 +50,14 @@ def choose(session: Hosted, seam: Seam, envelopes: Sequence[Envelope]) -> Chosen
     replaced, stale = [], []
     fresh: dict[str, list[Envelope]] = {mode: [] for mode in modes}
     for one in envelopes:
-        last = newest.get(_key(one)) if newest else None
-        if last is not None and last is not one:
+        if newest and (last := newest.get(_key(one), one)) is not one:
             replaced.append(Replaced(one, last))
         elif is_stale(session, one):
             stale.append(one)
-        elif drains(seam, one.mode, _grants(one)):
+        elif one.mode in fresh and (one.origin is None or drains(seam, one.mode, one.grants)):
             fresh[one.mode].append(one)
     ordered = [one for mode in modes for one in fresh[mode]]
     return Chosen(tuple(ordered[:MOST]), tuple(replaced), tuple(stale), max(0, len(ordered) - MOST))
-
-
-def _grants(envelope: Envelope) -> tuple[str, ...] | None:
-    """What an external sender may do; None for one that needs no grant."""
-    return None if envelope.origin is None else envelope.grants
 
 
 def is_stale(session: Hosted, envelope: Envelope) -> bool:

@@ -7,7 +7,7 @@ session's state; those to tell observers are the lifecycle's, as a loop writes t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from tidings.hub import envelope as letters
 from tidings.hub.envelope import Envelope
 from tidings.hub.hosting import hosted
 from tidings.hub.hosting.choosing import Chosen, choose
-from tidings.hub.hosting.hosted import Hosted, Standing, evolve
+from tidings.hub.hosting.hosted import Hosted, Older, evolve
 from tidings.hub.rows import reminder_of
 
 ROLE = "host"
@@ -74,7 +74,7 @@ class News(msgspec.Struct, frozen=True):
 
     reminders: Sequence[Reminder]
     turn: int
-    older: Mapping[str, Sequence[Standing]]
+    older: Older
 
     def records(self) -> list[Record]:
         """What is told of them, in order."""
@@ -88,7 +88,11 @@ class News(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What to answer, what to write on the hub's topic, and what to tell of the session."""
+    """What to answer, what to write on the hub's topic, and what to tell of the session.
+
+    `session` is the one that steps decide about: its turn counted, a compaction applied. What is offered
+    and declined changes it when the board takes in what is written.
+    """
 
     session: Hosted
     pulse: Pulse
@@ -123,13 +127,13 @@ def is_called_for(at: Situation) -> bool:
 def _with(
     done: Decision, written: Iterable[Record | Alike], told: Iterable[Record | Alike | News] = ()
 ) -> Decision:
-    """`done` with records that change nothing else about the session."""
+    """`done` with records that later steps need not know of."""
     return replace(done, written=(*done.written, *written), told=(*done.told, *told))
 
 
-def _changed(done: Decision, record: Record, reminders: Iterable[Reminder] = ()) -> Decision:
+def _changed(done: Decision, record: Record) -> Decision:
     """`done` with a record, and the session after it."""
-    return replace(_with(done, [record]), session=evolve(done.session, record, reminders))
+    return replace(_with(done, [record]), session=evolve(done.session, record))
 
 
 def _about(at: Situation, **more: object) -> Payload:
@@ -219,7 +223,7 @@ def _declined(at: Situation, done: Decision) -> Decision:
     reason = voice.WITH_IT if rest_of_batch and not pressing else voice.FOLLOWS
     names = [one.reminder_id for one in pressing[: voice.MOST]]
     calls = list(at.happening.calls or ("",))
-    done = _changed(done, Record(hosted.DECLINED, _about(at, calls=calls, reminder_ids=names)))
+    done = _with(done, [Record(hosted.DECLINED, _about(at, calls=calls, reminder_ids=names))])
     asking = done.pulse.asking and not event.answered
     pulse = replace(done.pulse, declined_ms=at.now_ms, asking=asking)
     return replace(done, pulse=pulse, delivery=replace(done.delivery, decline=reason))
@@ -242,15 +246,11 @@ def _continued(at: Situation, done: Decision, seam: Seam) -> Decision:
 
 def _delivered(at: Situation, done: Decision, seam: Seam) -> Decision:
     """Put what `seam` lets in, and what has to be shown again, into the answer."""
-    session, step, forgets = done.session, _step(at, done), at.forgets
-    chosen = choose(session, seam, at.waiting)
-    again = [one.reminder for one in session.standing.values() if forgets or one.due]
+    chosen = choose(done.session, seam, at.waiting)
     fresh = chosen.reminders()
-    older = {each.id: same for each in fresh if (same := session.same_key(each))}
-    replacing = {one.reminder.id for same in older.values() for one in same}
-    notes = [_note(each, step) for each in again if each.id not in replacing]
-    notes += [_note(each, step, () if forgets else older.get(each.id, ())) for each in fresh]
-    composed = compose(notes, at.reach.limit, chosen.behind)
+    older = done.session.replaced_by(fresh)
+    again = _again(at, done.session, older)
+    composed = compose(_notes(at, done, again, fresh, older), at.reach.limit, chosen.behind)
     pulse = replace(done.pulse, shown=composed.shown, place=at.happening.name)
     done = replace(done, pulse=pulse, delivery=replace(done.delivery, text=composed.text))
     shown = {note.reminder.id for note in composed.shown}
@@ -258,6 +258,23 @@ def _delivered(at: Situation, done: Decision, seam: Seam) -> Decision:
     news = News(new, _first(at, done), older)
     offered = _offered(at, done, news, [each.id for each in again if each.id in shown])
     return _settled(at, offered, chosen, shown)
+
+
+def _again(at: Situation, session: Hosted, older: Older) -> list[Reminder]:
+    """What has to be shown again, but for what is replaced now."""
+    replaced, forgets = {one.reminder.id for same in older.values() for one in same}, at.forgets
+    due = [one.reminder for one in session.standing.values() if forgets or one.due]
+    return [each for each in due if each.id not in replaced]
+
+
+def _notes(
+    at: Situation, done: Decision, again: Iterable[Reminder], fresh: Iterable[Reminder], older: Older
+) -> list[Note]:
+    """All that is to be shown; where texts stay, a new one says which it supersedes."""
+    step = _step(at, done)
+    former = {} if at.forgets else {name: same[-1].reminder.body for name, same in older.items()}
+    notes = [Note(reminder=each, step=step) for each in again]
+    return notes + [Note(reminder=each, step=step, supersedes=former.get(each.id)) for each in fresh]
 
 
 def _first(at: Situation, done: Decision) -> int:
@@ -273,16 +290,8 @@ def _fragment(place: str, note: Note) -> Payload:
 
 
 def _step(at: Situation, done: Decision) -> int | None:
-    """The turn that is told with what does not stay; none where a text is shown in one request only."""
+    """The turn that a text is as of; none where it is shown in one request only."""
     return None if at.forgets else _first(at, done)
-
-
-def _note(reminder: Reminder, step: int | None, older: Sequence[Standing] = ()) -> Note:
-    return Note(
-        reminder=reminder,
-        step=None if reminder.ttl_turns is None else step,
-        supersedes=older[-1].reminder.body if older else None,
-    )
 
 
 def _offered(at: Situation, done: Decision, news: News, again: Sequence[str]) -> Decision:
@@ -298,8 +307,7 @@ def _offered(at: Situation, done: Decision, news: News, again: Sequence[str]) ->
         reminder_ids=[each.id for each in news.reminders],
         again=repeated,
     )
-    told = [news] if news.reminders else []
-    return _with(_changed(done, Record(hosted.OFFERED, offer), news.reminders), (), told)
+    return _with(done, [Record(hosted.OFFERED, offer)], [news] if news.reminders else [])
 
 
 def _settled(at: Situation, done: Decision, chosen: Chosen, shown: Collection[str]) -> Decision:
@@ -336,7 +344,8 @@ def _handed_down(at: Situation, done: Decision) -> Decision:
     if event.phase != "child_starts" or not event.carries:
         return done
     standing = [one.reminder for one in done.session.standing.values() if one.reminder.propagate != "none"]
-    notes = [replace(_note(each, _step(at, done)), inherited=True) for each in standing]
+    step = _step(at, done)
+    notes = [Note(reminder=each, step=step, inherited=True) for each in standing]
     composed = compose(notes, at.reach.limit)
     if not composed.shown:
         return done

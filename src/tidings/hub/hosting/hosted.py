@@ -9,7 +9,7 @@ its key, a clear or a compaction ends it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Literal, TypeAlias
 
@@ -54,6 +54,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     due: bool = False
 
 
+Older: TypeAlias = Mapping[str, Sequence[Standing]]
+"""What stands with the key of a new reminder, by its id."""
+
+
 class Hosted(msgspec.Struct, frozen=True, kw_only=True):
     """One session of a host. `times` are the ends of its last turns, `declined` the calls held back now."""
 
@@ -71,14 +75,19 @@ class Hosted(msgspec.Struct, frozen=True, kw_only=True):
         """What was rendered as far as is known, without a proof of it."""
         return [one for one in self.standing.values() if one.shown == "rendered"]
 
-    def same_key(self, reminder: Reminder) -> list[Standing]:
-        """What stands with the key of `reminder`, in its namespace."""
-        if reminder.dedupe_key is None:
-            return []
-        key = (reminder.dedupe_key, reminder.scope)
-        return [
-            one for one in self.standing.values() if (one.reminder.dedupe_key, one.reminder.scope) == key
-        ]
+    def replaced_by(self, reminders: Iterable[Reminder]) -> Older:
+        """What stands with the keys of these, each in its namespace."""
+        keys = {each.id: _key(each) for each in reminders if each.dedupe_key is not None}
+        if not keys:
+            return {}
+        found: dict[tuple[str | None, str | None], list[Standing]] = {}
+        for one in self.standing.values():
+            found.setdefault(_key(one.reminder), []).append(one)
+        return {name: found[key] for name, key in keys.items() if key in found}
+
+
+def _key(reminder: Reminder) -> tuple[str | None, str | None]:
+    return reminder.dedupe_key, reminder.scope
 
 
 def scoped(host: Host, session_id: str) -> str:
@@ -89,7 +98,7 @@ def scoped(host: Host, session_id: str) -> str:
     return f"{name[: _LONGEST - 17]}~{sha256(name.encode()).hexdigest()[:16]}"
 
 
-def evolve(session: Hosted, record: Record, reminders: Iterable[Reminder] = ()) -> Hosted:
+def evolve(session: Hosted, record: Record, reminders: Sequence[Reminder] = ()) -> Hosted:
     """`session` after one of its records; an offer comes with its reminders."""
     payload = record.payload
     match record.kind:
@@ -113,15 +122,16 @@ def evolve(session: Hosted, record: Record, reminders: Iterable[Reminder] = ()) 
     return session
 
 
-def _offered(session: Hosted, first: int, reminders: Iterable[Reminder], payload: Payload) -> Hosted:
+def _offered(session: Hosted, first: int, reminders: Sequence[Reminder], payload: Payload) -> Hosted:
     again = msgspec.convert(payload.get("again", ()), tuple[str, ...])
     standing = {
         name: replace(one, due=False, shown="offered") if name in again else one
         for name, one in session.standing.items()
     }
-    for reminder in reminders:
-        for other in session.same_key(reminder):
+    for same in session.replaced_by(reminders).values():
+        for other in same:
             standing.pop(other.reminder.id, None)
+    for reminder in reminders:
         standing[reminder.id] = Standing(reminder=reminder, first=first, left=reminder.ttl_turns)
     for name in list(standing)[: max(0, len(standing) - STANDING)]:
         del standing[name]

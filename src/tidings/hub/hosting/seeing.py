@@ -20,6 +20,5 @@ def found(unsure: Iterable[Standing], text: bytes) -> list[str]:
 
 def needle(one: Standing) -> bytes:
     """A reminder's first words, as a line of JSON has them."""
-    step = None if one.reminder.ttl_turns is None else one.first
-    words = section(Note(reminder=one.reminder, step=step)).strip()[:NEEDLE]
+    words = section(Note(reminder=one.reminder, step=one.first)).strip()[:NEEDLE]
     return msgspec.json.encode(words)[1:-1]
