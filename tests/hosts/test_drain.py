@@ -522,6 +522,36 @@ def test_observers_are_told_the_whole_life_of_a_reminder() -> None:
     play(script)
 
 
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_what_one_answer_holds_is_written_in_order_a_record_for_each(kept: str, tmp_path: Path) -> None:
+    async def script() -> None:
+        desk = Desk(path=tmp_path / "hub.db" if kept == "file" else None)
+        await desk.hook("UserPromptSubmit")
+        names = [
+            await desk.remind(body, to={"session": "claude-code:s1"}) for body in ("One.", "Two.", "Three.")
+        ]
+        before = desk.hub.store.cursor
+        await desk.hook("PostToolBatch")
+        about = {"session_id": "claude-code:s1"}
+        offer = {"turn": 2, "event": "PostToolBatch", "durability": "transcript"}
+        assert [(one.kind, one.payload) for one in desk.hub.store.log.read("hub", before)] == [
+            ("hub.host.turn", {**about, "turn": 1, "at_ms": desk.clock.now}),
+            ("hub.host.offered", {**about, **offer, "reminder_ids": names, "again": []}),
+            *[
+                ("hub.reminder.acknowledged", {"reminder_id": name, **about, "late": False})
+                for name in names
+            ],
+        ]
+        rows = desk.hub.told.read(shapes.Told(session_id="claude-code:s1")).records
+        told = [(row.kind, row.payload["reminder_id"], row.payload["fired_at_turn"]) for row in rows]
+        assert told == [("transcript.reminder.injected", name, 2) for name in names]
+        assert list(desk.hub.board.finished) == names
+        assert desk.waiting() == 0
+        desk.hub.store.log.close()
+
+    play(script)
+
+
 def test_an_offer_is_written_before_it_is_assumed_to_be_rendered() -> None:
     async def script() -> None:
         desk = Desk()

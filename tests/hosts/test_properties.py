@@ -80,6 +80,8 @@ def test_replay_equals_live(case: tuple[Host, list[tuple[str, Payload]]]) -> Non
     assert dict(again.hosted) == dict(board.hosted)
     assert again.sessions == board.sessions
     assert again.open == board.open
+    assert list(again.finished.items()) == list(board.finished.items())
+    assert again.boxes == board.boxes
 
 
 @settings(deadline=None, max_examples=150)

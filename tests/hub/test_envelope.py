@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tidings.core.mailbox import RevokeError
-from tidings.core.records import Record
+from tidings.core.records import Alike, Record, one_by_one
 from tidings.errors import CallerError
 from tidings.hub import board as shelf
 from tidings.hub import envelope as letters
@@ -146,11 +146,12 @@ def test_a_session_cannot_acknowledge_what_it_was_never_given() -> None:
         letters.acknowledged(letter(Address(all=True)), "x")
 
 
+SESSIONS = st.sampled_from(["a", "b", "c"])
 ADDRESSES = st.sampled_from([Address(session="a"), Address(all=True), Address(tag="t")])
 STEP = st.tuples(
     st.sampled_from(["accept", "address", "lease", "return", "ack", "time", "revoke", "withhold"]),
     st.integers(0, 1),
-    st.sampled_from(["a", "b", "c"]),
+    SESSIONS,
     ADDRESSES,
 )
 
@@ -220,6 +221,50 @@ def test_accepted_is_waiting_and_leased_and_acknowledged_and_expired_and_revoked
             if who in one.deliveries and one.deliveries[who].state in ("waiting", "leased")
         }
         assert (set(boxed), len(boxed)) == (under_way, len(under_way))
+
+
+@given(
+    accepted=st.lists(st.tuples(ADDRESSES, st.lists(SESSIONS, unique=True)), max_size=6),
+    taken=st.permutations([f"r{number}" for number in range(7)]),
+    who=SESSIONS,
+)
+def test_what_is_taken_together_folds_as_it_would_one_by_one(
+    accepted: list[tuple[Address, list[str]]], taken: list[str], who: str
+) -> None:
+    told = [
+        record
+        for number, (to, names) in enumerate(accepted)
+        for record in letters.accepted(letter(to, f"r{number}"), names)
+    ]
+    alike = letters.taken([letter(Address(all=True), name) for name in taken[:5]], who)
+    together, apart = Board(told), Board([*told, *one_by_one(alike)])
+    for each in alike:
+        together.apply(each)
+    assert (together.open, together.boxes) == (apart.open, apart.boxes)
+    assert list(together.finished.items()) == list(apart.finished.items())
+    known = [one for name in taken[:5] if (one := together.find(name)) is not None]
+    assert {one.deliveries[who] for one in known} <= {Delivery("acknowledged")}
+
+
+def test_what_is_taken_is_a_record_for_each_in_order_and_none_for_nothing() -> None:
+    taken = letters.taken([letter(Address(all=True), name) for name in ("r2", "r1")], "s")
+    assert one_by_one(taken) == (
+        Record(letters.ACKNOWLEDGED, {"reminder_id": "r2", "session_id": "s", "late": False}),
+        Record(letters.ACKNOWLEDGED, {"reminder_id": "r1", "session_id": "s", "late": False}),
+    )
+    assert letters.taken([], "s") == []
+
+
+def test_records_of_another_kind_that_are_alike_fold_as_they_would_one_by_one() -> None:
+    names = ("r1", "r2")
+    accepted = [
+        record for name in names for record in letters.accepted(letter(Address(session="s"), name), ())
+    ]
+    alike = Alike(letters.LEASED, "reminder_id", ("r2", "r1"), {"session_id": "s", "until_ms": 50})
+    together = Board(accepted)
+    together.apply(alike)
+    assert together.open == Board([*accepted, *alike.records()]).open
+    assert [one.deliveries for one in together.open.values()] == [{"s": Delivery("leased", 50)}] * 2
 
 
 def test_a_finished_envelope_is_kept_without_its_text() -> None:

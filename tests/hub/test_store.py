@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.hub.desks import DEADLINE, remind
-from tidings.core.records import Record
+from tidings.core.records import Alike, Record
 from tidings.errors import LogUnavailableError
 from tidings.hub.service import Hub
 from tidings.hub.store import Store
+from tidings.log import open_log
 from tidings.log.disk import sync_file
 from tidings.log.sqlite import SqliteLog
 
@@ -64,3 +65,15 @@ def test_what_the_log_refuses_changes_nothing(tmp_path: Path) -> None:
     with pytest.raises(LogUnavailableError):
         store.commit([Record("hub.session.registered", {"session_id": "s"})])
     assert (store.board.sessions, store.cursor) == ({}, 0)
+
+
+@pytest.mark.parametrize("kept", ["memory", "file"])
+def test_the_cursor_counts_every_record_of_those_that_are_alike(kept: str, tmp_path: Path) -> None:
+    told = Alike("hub.noted", "name", ("a", "b", "c"), {"n": 1})
+    with open_log("memory:" if kept == "memory" else tmp_path / "hub.db") as log:
+        store = Store(log)
+        store.commit([Record("hub.noted", {"name": "first"}), told])
+        store.commit([told, Record("hub.noted", {"name": "last"})])
+        names = [record.payload["name"] for record in log.read("hub")]
+        assert names == ["first", "a", "b", "c", "a", "b", "c", "last"]
+        assert store.cursor == Store(log).cursor == 8
