@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -28,6 +30,19 @@ def test_a_log_opened_again_goes_on_where_it_was(tmp_path: Path) -> None:
     with open_log(tmp_path / "log.db") as log:
         assert (log.latest("a"), log.latest("b")) == (3, 3)
         assert log.verify() == Verified(topics=2, records=6, batches=6)
+
+
+@pytest.mark.parametrize("round_", range(30))
+def test_a_new_file_can_be_opened_by_many_at_once(tmp_path: Path, round_: int) -> None:
+    path, together = tmp_path / f"{round_}.db", Barrier(6)
+
+    def use(number: int) -> int:
+        together.wait(30)
+        with open_log(path) as log:
+            return log.append(f"topic-{number}", "k", {}).cursor
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(use, range(6))) == [1] * 6
 
 
 def test_a_database_of_another_application_is_refused_untouched(tmp_path: Path) -> None:

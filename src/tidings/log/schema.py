@@ -76,7 +76,9 @@ def prepare(path: Path, busy_seconds: float) -> sqlite3.Connection:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN")  # whoever creates the file meanwhile has done all of it or nothing
     schema = _schema(connection, path)
+    connection.execute("COMMIT")
     if schema == VERSION:
         return
     if schema == 0:
