@@ -262,6 +262,30 @@ def test_what_was_shown_is_superseded_by_a_line() -> None:
     play(script)
 
 
+def test_what_is_replaced_stands_no_longer_and_that_is_told_before_what_replaces_it() -> None:
+    async def script() -> None:
+        desk = Desk()
+        await desk.hook("UserPromptSubmit")
+        older = await desk.remind("Three tests fail.", dedupeKey="tests")
+        beside = await desk.remind("From outside.", dedupeKey="tests", origin="ci")
+        await desk.hook("PostToolBatch")
+        newer = await desk.remind("All tests pass.", dedupeKey="tests")
+        await desk.hook("PostToolBatch", tool_calls=[{"tool_use_id": "b"}])
+        assert list(desk.hub.board.hosted["claude-code:s1"].standing) == [beside, newer]
+        rows = desk.hub.told.read(shapes.Told(session_id="claude-code:s1")).records
+        told = [(row.kind, row.payload["reminder_id"]) for row in rows if row.stream == "lifecycle"]
+        assert told == [
+            ("transcript.reminder.injected", older),
+            ("transcript.reminder.injected", beside),
+            ("transcript.reminder.fired", older),
+            ("transcript.reminder.fired", beside),
+            ("transcript.reminder.deduped", newer),
+            ("transcript.reminder.injected", newer),
+        ]
+
+    play(script)
+
+
 def test_a_reminder_that_waited_for_more_turns_than_it_has_is_not_delivered() -> None:
     async def script() -> None:
         desk = Desk()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tidings.log import LogRecord, Verified, open_log
 from tidings.log.chain import Row
-from tidings.log.entry import Columns, Entry
-from tidings.log.pack import MOST_CHARACTERS, MOST_RECORDS, count, packets, unpacked
+from tidings.log.entry import Columns, Entry, Series
+from tidings.log.pack import MOST_CHARACTERS, MOST_RECORDS, count, packets, packets_of, unpacked
 from tidings.log.writer import stack
 from tidings.testing.log_contract import take
 
@@ -94,6 +94,12 @@ def test_a_row_holds_only_so_much() -> None:
     rest = Entry("t", "k", "x" * (MOST_CHARACTERS // 2 - 1), 5)
     big = Entry("t", "k", "x" * (MOST_CHARACTERS + 1), 5)
     assert [count(row[2]) for row in pack([half, rest, half, half, big, rest], 1)] == [2, 1, 1, 1, 1]
+
+
+def test_a_row_of_a_series_holds_only_so_much() -> None:
+    many, long = tuple(map(str, range(MOST_RECORDS + 1))), ("x" * (MOST_CHARACTERS // 2),) * 3
+    rows = [packets_of([Series("t", "k", "id", values, {"n": 1})], 5)["t"] for values in (many, long)]
+    assert [[number for number, *_ in row] for row in rows] == [[MOST_RECORDS, 1], [1, 1, 1]]
 
 
 def test_a_long_batch_is_read_from_any_place(tmp_path: Path) -> None:
