@@ -58,6 +58,8 @@ def compose(notes: Sequence[Note], limit: int, behind: int = 0) -> Composed:
 
     `behind` more wait that are not among them.
     """
+    if not notes:
+        return Composed()
     room = limit - len(OPENING) - len(MORE) - 20
     external = [note.reminder.trust == "external" for note in notes]
     outside = room // EXTERNAL_SHARE if len({*external}) > 1 else room

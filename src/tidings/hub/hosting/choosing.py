@@ -45,6 +45,8 @@ def waiting(envelopes: Iterable[Envelope], session_id: str) -> list[Envelope]:
 
 def choose(session: Hosted, seam: Seam, envelopes: Sequence[Envelope]) -> Chosen:
     """What `seam` lets in of the waiting `envelopes`."""
+    if not envelopes:
+        return Chosen()
     modes = DRAINS[seam]
     newest = {_key(one): one for one in envelopes if one.reminder.get("dedupe_key") is not None}
     replaced, stale = [], []

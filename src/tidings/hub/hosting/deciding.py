@@ -312,6 +312,8 @@ def _offered(at: Situation, done: Decision, news: News, again: Sequence[str]) ->
 
 def _settled(at: Situation, done: Decision, chosen: Chosen, shown: Collection[str]) -> Decision:
     """Take from the hub what was offered, replaced or too late."""
+    if not shown and not chosen.replaced and not chosen.stale:
+        return done
     replaced, stale = chosen.replaced[:SETTLED], chosen.stale[:SETTLED]
     gone = [one for one in chosen.ready if one.reminder_id in shown]
     gone += [one.envelope for one in replaced]
