@@ -309,6 +309,19 @@ def test_an_observer_that_fails_does_not_stop_the_session(caplog: pytest.LogCapt
     play(scene)
 
 
+def test_what_could_share_a_later_commit_is_told_at_once() -> None:
+    async def scene() -> None:
+        log, watching = td.open_log("memory:"), Watching()
+        session = td.Session("s", log=log)
+        Observer(watching).attach(session, log)
+        with session.step(soon=True):
+            result = {"role": "tool", "tool_call_id": "c", "name": "look", "content": "nothing new"}
+            session.keep(td.append_message(session.transcript, result))
+        assert watching.told == [("message", "tool")]
+
+    play(scene)
+
+
 def test_a_reminder_from_before_is_known_by_its_body() -> None:
     async def scene() -> None:
         log, bodies = td.open_log("memory:"), list[object]()

@@ -58,7 +58,7 @@ class Overheard(Journal):
         self._hear(drafts_of(written))
 
     def write_soon(self, written: Written, call_soon: CallSoon) -> None:  # noqa: ARG002 nothing is put off
-        """Write at once: whoever watches sees things where they happen."""
+        """Write at once: what is heard later would stand behind the words that come after it."""
         self.write(written)
 
 
