@@ -157,10 +157,10 @@ class Session:
             asked, "session/remind", lambda: build(producer, given, id=new_id(), origin=origin)
         )
         with self.step():
-            known = self._known(reminder) if "id" in given else None
+            admitted = admit(reminder, grants)
+            known = self._known(admitted.reminder) if "id" in given else None
             if known is not None:
                 return Reminded(known, 0)
-            admitted = admit(reminder, grants)
             noted = [*admitted.records, *_about(reminder, former, ignored_fields(producer, given))]
             way = admit_mode(admitted.reminder, delivery, grants)
             return self._queue(Item(way.mode, admitted.reminder, way.grants), [*noted, *way.records])
@@ -168,11 +168,13 @@ class Session:
     def _known(self, reminder: Reminder) -> str | None:
         """The id, when the same reminder was accepted before (decision 6)."""
         box, name = self.stored.mailbox, slot_of(reminder)
-        if name in box.delivered or name in box.revoked:
-            return reminder.id
         waiting = box.find(name)
         if waiting is None:
-            return None if inject(self.transcript, reminder, reminder.id).accepted else reminder.id
+            is_pending = not inject(self.transcript, reminder, reminder.id).accepted
+            known = is_pending or name in box.delivered or name in box.revoked
+            return reminder.id if known else None
+        if isinstance(waiting, UserMessage):
+            raise DuplicateReminderError(reminder.id, ("kind",))
         if replace(waiting, fired_at_turn=0) != replace(reminder, fired_at_turn=0):
             raise DuplicateReminderError(reminder.id, ("content",))
         return reminder.id
@@ -202,13 +204,16 @@ class Session:
         """Accept a user's words while the agent works, text or blocks; gives the message id.
 
         Raises:
-            CallerError: nothing in it, or something that is no text or image, by its field.
+            CallerError: nothing in it, or something that is no text or image, by its field; or an `id`
+                that waits already with other content. The same message again does nothing.
             MailboxFullError: too much waits already.
         """
         delivery, _ = read_mode(mode, "session/inject")
         said = read_json("the message", {"id": id or new_id(), **conversation.user(content)})
         message = UserMessage(str(said["id"]), said["content"])
         with self.step():
+            if self.stored.mailbox.holds(message):
+                return message.id
             item = Item(delivery, message)
             self.stored = replace(self.stored, mailbox=self.stored.mailbox.push(item))
             self.note((), (store.queued(item),))

@@ -114,12 +114,24 @@ class Mailbox(msgspec.Struct, frozen=True):
             return self, "already_revoked"
         return self, "already_delivered" if _named(name, self.delivered) else "unknown_reminder_id"
 
-    def find(self, name: Slot) -> Reminder | None:
-        """The queued reminder of this id."""
+    def find(self, name: Slot) -> Reminder | UserMessage | None:
+        """What waits under this id."""
         for item in self.items:
-            if isinstance(item.what, Reminder) and item.slot == name:
+            if item.slot == name:
                 return item.what
         return None
+
+    def holds(self, message: UserMessage) -> bool:
+        """Whether this message waits already; two of one id could not be told apart in the log.
+
+        Raises:
+            CallerError: something else waits under its id.
+        """
+        waiting = self.find(message.id)
+        if waiting not in (None, message):
+            fix = "send the same content again, or choose a new id"
+            raise CallerError(f"message `id` {message.id!r} waits with other content; {fix}")
+        return waiting is not None
 
     def same_key(self, reminder: Reminder) -> int:
         """How many queued reminders share the key and namespace of `reminder`."""
