@@ -95,3 +95,28 @@ def test_what_a_sleeping_daemon_was_asked_is_in_the_log_before_it_sleeps_on() ->
         reminders=None,
     )
     assert written[:3] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("news", ["an interrupt", "a cancel"])
+def test_what_comes_while_a_hook_withdraws_a_suspension_does_not_wait_for_the_end_of_a_sleep(
+    news: str,
+) -> None:
+    session, registry = Session("s"), td.Registry()
+
+    @registry.register_session_hook("pre_finish")
+    def suspend(ctx: Any) -> None:
+        if ctx.iteration == 1:
+            session.suspend("lunch")
+
+    @registry.register_session_hook("pre_suspend")
+    def withdraw(ctx: Any) -> dict[str, object]:
+        if news == "a cancel":
+            session.cancel()
+        else:
+            session.remind(body="the build broke", mode="interrupt_immediate", ttl_turns=1)
+        return {"block": True, "reason": "busy"}
+
+    model = ScriptedModel(["one", "two"])
+    daemon = Daemon(backoff=(3600.0,), max_idle_seconds=3600.0)
+    result = play(model=model, session=session, registry=registry, daemon=daemon, max_iterations=2)
+    assert result.status == ("cancelled" if news == "a cancel" else "budget_exhausted")

@@ -21,6 +21,7 @@ async def idle(run: Run, settings: Daemon) -> Status | None:
     clock = asyncio.get_running_loop().time
     began, marks, step = clock(), _marks(settings.watch), 0
     while True:
+        run.news.clear()
         if await run.checkpoint("daemon_idle_pre") or _spoken_to(run):
             return await run.ended()
         if (ended := await run.ended()) is not None:
@@ -46,8 +47,7 @@ def _pause(settings: Daemon, step: int, waited: float) -> float:
 
 
 async def _sleep(run: Run, seconds: float) -> None:
-    """Sleep, but not beyond the next news."""
-    run.news.clear()
+    """Sleep, but not beyond the next news; what came since the last look counts."""
     try:
         async with asyncio.timeout(seconds):
             await run.news.wait()
