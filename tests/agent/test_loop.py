@@ -560,3 +560,35 @@ def test_a_task_of_text_and_images_is_heard_by_hooks_and_may_be_refused() -> Non
     registry.register_session_hook("user_prompt_submit", lambda ctx: {"block": True, "reason": "no images"})
     refused = play(blocks, model=ScriptedModel([]), registry=registry)
     assert (refused.status, refused.text) == ("blocked", "no images")
+
+
+def test_llm_call_closes_the_calls_that_a_cancelled_loop_left_open() -> None:
+    session = Session("s")
+
+    @tool(read_only=True)
+    async def look() -> str:
+        """Look for ever."""
+        started.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    async def script() -> ScriptedModel:
+        async with asyncio.timeout(30):
+            options = {"registry": Registry(), "session": session}
+            task = asyncio.ensure_future(
+                agent_loop("work", model=ScriptedModel([call("look")]), tools=[look], **options)
+            )
+            await started.wait()
+            task.cancel()
+            await asyncio.wait({task})
+            model = ScriptedModel(["So far nothing.", "done"])
+            await llm_call("How far are you?", model=model, session=session)
+            await agent_loop("Go on.", model=model, **options)
+            return model
+
+    started = asyncio.Event()
+    model = asyncio.run(script())
+    roles = ["user", "assistant", "tool", "user", "assistant", "user"]
+    assert [message["role"] for message in model.requests[1]["messages"]] == roles
+    (closed,) = [m for m in session.transcript.messages if m["role"] == "tool"]
+    assert "it may or may not have run" in closed["content"]

@@ -7,6 +7,7 @@ tools and passes seams. What happens in an iteration is in `run.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,7 +25,7 @@ from tidings.agent.port import Answer, Model, ModelError
 from tidings.agent.providers.facts import Recall
 from tidings.agent.registry import Registry
 from tidings.agent.result import CUT_SHORT, Compaction, Daemon, LoopResult, OnText, Status
-from tidings.agent.run import Run, Stopped
+from tidings.agent.run import Run, Stopped, lost_calls
 from tidings.agent.session import Session
 from tidings.agent.suspending import wakes_up
 from tidings.agent.tools.approval import Gate
@@ -197,8 +198,12 @@ async def llm_call(
 async def _ask_once(
     prompt: str, chosen: Model, system: SystemInput, place: Session, on_text: OnText | None
 ) -> Answer:
+    asked = conversation.user(prompt)
     with place.step():
-        place.keep(append_message(place.transcript, conversation.user(prompt)))
+        closed = [
+            conversation.tool_result(lost.call, lost.outcome) for lost in lost_calls(place.transcript)
+        ]
+        place.keep(reduce(append_message, [*closed, asked], place.transcript))
     transcript = place.transcript
     request = render(
         chosen.route,

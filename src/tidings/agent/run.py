@@ -66,6 +66,14 @@ CONTINUE = (
 )
 
 
+def lost_calls(transcript: Transcript) -> list[Receipt]:
+    """Receipts of the calls that a killed process, or a cancelled task, left open."""
+    found = open_calls(transcript.messages)
+    calls = [ToolCall(str(call.get("id")), str(call.get("name")), {}) for call in found]
+    lost = Outcome(text=LOST, ok=False)
+    return [Receipt(call=c, outcome=lost, status="cancelled", started_at_ms=now_ms()) for c in calls]
+
+
 class Stopped(Exception):
     """The session was cancelled while the loop waited."""
 
@@ -342,12 +350,7 @@ class Run:
 
     def close_open_calls(self) -> None:
         """Give calls that a killed process left open their result, so that the history is valid."""
-        found = open_calls(self.session.transcript.messages)
-        calls = [ToolCall(str(call.get("id")), str(call.get("name")), {}) for call in found]
-        lost = Outcome(text=LOST, ok=False)
-        self._keep_results(
-            [Receipt(call=c, outcome=lost, status="cancelled", started_at_ms=now_ms()) for c in calls]
-        )
+        self._keep_results(lost_calls(self.session.transcript))
 
     def result(self, status: Status, error: str | None = None) -> LoopResult:
         """How it ended."""
