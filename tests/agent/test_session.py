@@ -219,6 +219,20 @@ def test_resuming_without_the_transcript_starts_a_fresh_one_and_tells_the_loop_w
     }
 
 
+def test_resuming_without_the_transcript_tells_what_became_of_its_reminders() -> None:
+    log = td.open_log("memory:")
+    session = Session("s", log=log)
+    with session.step():
+        for name in ("a", "b"):
+            reminder = build("bridge", {"body": name, "id": name, "ttl_turns": 3}, id="unused")
+            session.keep(inject_prepared(session.transcript, reminder).transcript)
+    session.suspend()
+    session.resume(continue_transcript=False)
+    told = [r.payload for r in log.read(LIFECYCLE_TOPIC, kind_prefix="transcript.reminder.expired")]
+    assert [(each["reminder_id"], each["reason"]) for each in told] == [("a", "cleared"), ("b", "cleared")]
+    assert (session.transcript.pending, store.load(log, "s")) == ([], session.stored)
+
+
 def test_a_step_inside_a_step_is_a_part_of_its_commit() -> None:
     commits: list[list[str]] = []
 

@@ -345,8 +345,9 @@ class Session:
             }
             if not continue_transcript:
                 fresh = Transcript(session_id=self.id, agent_id=self.agent_id)
+                gone = [records.expired(each, "cleared") for each in self.transcript.pending]
                 self.keep(fresh)
-                self.note((), (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
+                self.note(gone, (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
             self.stored = replace(self.stored, suspension=None, issued=(), resumption=payload)
             self.note((), (store.changed(self.stored),))
         self.wake()
