@@ -70,6 +70,7 @@ def test_an_answer_that_is_fine_is_kept_as_it_is() -> None:
         (raising(RuntimeError("boom")), "the model failed: RuntimeError: boom"),
         (raising(TimeoutError("no answer")), "the model failed: TimeoutError: no answer"),
         (raising(asyncio.CancelledError()), "the model cancelled its own answer"),
+        (raising(SystemExit(2)), "the model failed: SystemExit: 2"),
         (lambda _: None, "the model gave a NoneType, which is not an Answer"),
         (lambda _: {"text": "x"}, "the model gave a dict, which is not an Answer"),
         (lambda _: Answer(text=None), "the model's answer cannot be read: Expected `str`, got `null`"),
@@ -85,6 +86,22 @@ def test_a_model_that_fails_in_whatever_way_is_a_status_and_nothing_is_lost(give
     assert (result.status, session.transcript.turn) == ("failed", 0)
     assert error in str(result.error)
     assert [r.body for r in session.transcript.pending] == ["still here"]
+
+
+def test_a_model_that_cannot_take_the_conversation_is_a_status_and_nothing_is_lost() -> None:
+    class Wordless(Own):
+        def wire_messages(self, messages: Any) -> Any:
+            raise KeyError("role")
+
+    session = Session("s")
+    session.remind(body="still here", id="r", ttl_turns=1)
+    model = Wordless(lambda _: Answer(text="unused"))
+    result = play(model=model, session=session)
+    error = "the conversation cannot be put into the model's form: KeyError: 'role'"
+    assert (result.status, result.error, session.transcript.turn) == ("failed", error, 0)
+    assert [r.body for r in session.transcript.pending] == ["still here"]
+    with pytest.raises(ModelError, match="cannot be put into the model's form"):
+        asyncio.run(td.llm_call("hi", model=model))
 
 
 def test_one_question_fails_with_the_same_error() -> None:

@@ -8,7 +8,8 @@ id or name of its own gets one, so that its result can be told apart. `run.py` a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +18,9 @@ from tidings.agent.port import Answer, Model, ModelError, ToolCall, ToolSpec
 from tidings.agent.result import OnText
 from tidings.core.reminder import Payload
 from tidings.shell.ids import new_id
+
+M = TypeVar("M")
+W = TypeVar("W")
 
 UNNAMED = "unnamed"
 """The name of a tool that a call left blank; there is no such tool, and the model is told so."""
@@ -42,9 +46,22 @@ async def answered(
         if task is None or task.cancelling():
             raise
         raise ModelError("the model cancelled its own answer") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ModelError(f"the model failed: {type(error).__name__}: {error}") from error
     return read_answer(given)
+
+
+def worded(convert: Callable[[M], W], messages: M) -> W:
+    """The conversation in the model's wire form, which `convert` makes.
+
+    Raises:
+        ModelError: the model cannot be given it.
+    """
+    try:
+        return convert(messages)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ModelError(f"the conversation cannot be put into the model's form: {said}") from error
 
 
 def read_answer(given: object) -> Answer:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import store
-from tidings.agent.answers import answered
+from tidings.agent.answers import answered, worded
 from tidings.agent.budget import SUMMARY_PROMPT, pressure, shortened, summarised
 from tidings.agent.calling import Slot, call
 from tidings.agent.conversation import check_pairs, to_wire
@@ -95,7 +95,7 @@ def _replace(run: Run, compactor: Compactor) -> int:
 async def _summary(run: Run) -> str:
     """Ask the model for a summary; it renders no reminder and is no turn (decision 1)."""
     asked = [*run.session.transcript.messages, {"role": "user", "content": SUMMARY_PROMPT}]
-    request = render(run.model.route, system=run.system, messages=run.model.wire_messages(asked))
+    request = render(run.model.route, system=run.system, messages=worded(run.model.wire_messages, asked))
     answer = await run.or_stopped(answered(run.model, request.body))
     run.usage += answer.usage
     if not answer.text.strip() or answer.stop in ("length", "refused"):

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from tidings.agent import conversation, store
 from tidings.agent.answered import Answered
-from tidings.agent.answers import answered
+from tidings.agent.answers import answered, worded
 from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.idle import idle
 from tidings.agent.leaving import leave
@@ -208,7 +208,7 @@ async def _ask_once(
     request = render(
         chosen.route,
         system=system,
-        messages=chosen.wire_messages(transcript.messages),
+        messages=worded(chosen.wire_messages, transcript.messages),
         reminders=transcript.pending,
         issued=place.stored.issued,
     )

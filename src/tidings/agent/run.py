@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from tidings.agent import conversation, store
 from tidings.agent.answered import Answered
-from tidings.agent.answers import answered
+from tidings.agent.answers import answered, worded
 from tidings.agent.approvals import Approvals
 from tidings.agent.budget import open_calls, system_text
 from tidings.agent.compacting import make_room
@@ -234,7 +234,7 @@ class Run:
         request = render(
             self.model.route,
             system=self.system,
-            messages=self._wire.extended(transcript.state.messages),
+            messages=worded(self._wire.extended, transcript.state.messages),
             reminders=transcript.pending,
             issued=self.session.stored.issued,
         )
