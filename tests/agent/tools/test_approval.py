@@ -221,6 +221,14 @@ def test_nobody_is_asked_about_a_call_with_bad_arguments() -> None:
     assert receipt.status == "invalid"
 
 
+def test_a_callback_that_cancels_itself_declines() -> None:
+    async def ask(_: Request) -> Reply:
+        raise asyncio.CancelledError
+
+    verdict = decide(Gate(ask=ask), ACT)
+    assert (verdict.allowed, verdict.reason) == (False, "asking for approval failed (CancelledError)")
+
+
 def test_a_callback_that_wants_to_end_the_process_declines() -> None:
     async def ask(request: Request) -> Reply:
         raise SystemExit(1)

@@ -112,6 +112,11 @@ class Gate:
                 reply: object = await self._ask(request)
         except TimeoutError:
             return _declined(f"it was asked for, and nobody answered within {self._deadline:g} seconds")
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return _declined("asking for approval failed (CancelledError)")
         except (Exception, SystemExit) as error:
             _logger.exception("the approval callback failed for %s", request.call.name)
             return _declined(f"asking for approval failed ({type(error).__name__})")
