@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
@@ -185,6 +186,20 @@ def test_an_adapter_that_gives_no_outcome_is_an_error() -> None:
     broken = Tool(spec=proper.spec, bind=lambda arguments: not_an_outcome)  # type: ignore[arg-type,return-value]
     (receipt,) = receipts([broken], call("act"))
     assert receipt.outcome == Outcome(text="TypeError: tool 'act' gave a str, not an Outcome", ok=False)
+
+
+@pytest.mark.parametrize(
+    ("junk", "text"),
+    [
+        ({"text": 5}, "whose `text` cannot be used: it is a int, not a string"),
+        ({"text": "x", "data": None}, "whose `data` cannot be used: it is a NoneType, not a mapping"),
+        ({"text": "x", "data": [1]}, "whose `data` cannot be used: it is a list, not a mapping"),
+    ],
+)
+def test_an_outcome_that_cannot_be_used_is_an_error(junk: dict[str, Any], text: str) -> None:
+    (receipt,) = receipts([tool(lambda: Outcome(**junk), name="act")], call("act"))
+    assert (receipt.status, receipt.outcome.text.partition("an Outcome ")[2]) == ("failed", text)
+    assert receipt.told["ok"] is False
 
 
 def test_a_call_beyond_its_deadline_is_stopped_and_says_so() -> None:

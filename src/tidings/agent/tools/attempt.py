@@ -116,6 +116,11 @@ class Attempt:
     def _finished(self, given: object, tool: Tool, desk: Desk) -> Receipt:
         if not isinstance(given, Outcome):
             raise TypeError(f"tool {tool.name!r} gave a {type(given).__name__}, not an Outcome")
+        for field, value, kind in (("text", given.text, str), ("data", given.data, (dict, Mapping))):
+            if not isinstance(value, kind):
+                wanted = "a string" if field == "text" else "a mapping"
+                got = f"it is a {type(value).__name__}, not {wanted}"
+                raise TypeError(f"tool {tool.name!r} gave an Outcome whose `{field}` cannot be used: {got}")
         return self._close(presentable(given, desk.max_output), "finished" if given.ok else "failed")
 
     def _stopped(self, stopped: Stopped, tool: Tool, desk: Desk) -> Receipt:
