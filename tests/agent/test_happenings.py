@@ -389,3 +389,35 @@ def test_a_long_result_that_a_hook_gives_is_cut_like_a_tools_own() -> None:
     (receipt,) = play(model=ScriptedModel([call("look"), "done"]), tools=[look], registry=registry).receipts
     assert len(receipt.outcome.text) <= MAX_OUTPUT
     assert (receipt.outcome.truncated, receipt.outcome.original_size) == (True, 100_000)
+
+
+def test_a_provider_that_the_options_name_may_be_unregistered_while_the_loop_runs() -> None:
+    registry = Registry()
+    guard = registry.register_reminder_provider(
+        id="guard", subscribes_to=["post_turn"], evaluate=lambda ctx: None
+    )
+    registry.register_session_hook("post_turn", lambda ctx: guard.unregister())
+    model = ScriptedModel([call("read_file", path="a"), "done"])
+    result = play(
+        model=model, tools=[read_file], registry=registry, reminders={"providers": ["-guard", "guard"]}
+    )
+    assert (result.status, result.iterations) == ("done", 2)
+
+
+def test_data_that_no_provider_can_look_at_is_a_record() -> None:
+    class Broken(dict[str, object]):
+        def __iter__(self):
+            raise KeyError("broken")
+
+    @tool(read_only=True)
+    def look() -> Outcome:
+        """Look around."""
+        return Outcome(text="nothing new", data={"found": Broken(a=1)})
+
+    log = td.open_log("memory:")
+    model = ScriptedModel([call("look"), "done"])
+    result = play(model=model, tools=[look], session=Session("s", log=log), reminders=None)
+    assert (result.status, result.receipts[0].outcome.text) == ("done", "nothing new")
+    asked = payloads(log, "provider_evaluated")
+    told = [one["error"] for one in asked if one["provider_id"] == "grounded_review" and "error" in one]
+    assert told == ["KeyError: 'broken'"]

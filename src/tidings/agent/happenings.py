@@ -64,13 +64,15 @@ class Happenings:
         self.task = ""
         self._turn = asyncio.Lock()
         check_providers(self._options, self._registry)
+        self._once_known: frozenset[str] = frozenset()
         self.window, self.threshold = _limits(self._options)
         self._listen()
 
     def _listen(self) -> None:
         """Work out who hears what; anew when a hook or provider is registered."""
         self._hooks, self._providers = self._registry.hooks, self._registry.providers
-        self._lineup = Lineup(self._options, self._registry)
+        self._once_known |= {provider.id for provider in self._providers}
+        self._lineup = Lineup(self._options, self._registry, self._once_known)
         hooked = frozenset([name for hook in self._registry.hooks for name in hook.events])
         self._heard = hooked | self._lineup.events
         self._glances = {name: one for name, one in glances(self._lineup).items() if name not in hooked}
@@ -91,7 +93,10 @@ class Happenings:
     def _is_passed_over(self, event: str, payload: Mapping[str, object]) -> bool:
         """Whether no hook hears it and no provider has to be asked, which is written with the next step."""
         glance = self._glances.get(event)
-        if glance is None or not glance.suffices(payload):
+        try:
+            if glance is None or not glance.suffices(payload):
+                return False
+        except Exception:  # noqa: BLE001  # a provider that is asked fails in the same way, with a record
             return False
         self._session.note_later(glance.records)
         return True

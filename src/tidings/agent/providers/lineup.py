@@ -6,7 +6,7 @@ until one is. Built from options and registry; `evaluation.py` asks those it lis
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -38,12 +38,14 @@ class Lineup:
         ReminderOptionsError: options that `check_providers` would have refused.
     """
 
-    def __init__(self, options: Mapping[str, object], registry: Registry) -> None:
+    def __init__(
+        self, options: Mapping[str, object], registry: Registry, once_known: Collection[str] = ()
+    ) -> None:
         self.options = options
         self.body_budget = body_budget(options)
         self.window = config_of(options, "token_pressure").get("context_window")
         self._by_event: dict[str, list[Listener]] = {}
-        for listener in _listeners(options, registry):
+        for listener in _listeners(options, registry, once_known):
             for event in listener.events:
                 self._by_event.setdefault(event, []).append(listener)
 
@@ -57,11 +59,13 @@ class Lineup:
         return self._by_event.get(event, [])
 
 
-def _listeners(options: Mapping[str, object], registry: Registry) -> list[Listener]:
+def _listeners(
+    options: Mapping[str, object], registry: Registry, once_known: Collection[str]
+) -> list[Listener]:
     custom = {provider.id: provider for provider in registry.providers}
     return [
         _listener(provider_id, custom.get(provider_id), config_of(options, provider_id))
-        for provider_id in enabled_providers(options, registry)
+        for provider_id in enabled_providers(options, registry, once_known)
     ]
 
 

@@ -7,7 +7,7 @@ errors when the loop starts (`check_providers`), never at turn 40.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tidings.agent.events import near_matches
 from tidings.agent.providers.situation import mapping
@@ -44,8 +44,12 @@ def reminders_of(options: Mapping[str, object]) -> Mapping[str, object]:
     raise ReminderOptionsError(f"`reminders` must be false or a mapping; got {shown(given)}")
 
 
-def enabled_providers(options: Mapping[str, object], registry: Registry) -> tuple[str, ...]:
+def enabled_providers(
+    options: Mapping[str, object], registry: Registry, once_known: Collection[str] = ()
+) -> tuple[str, ...]:
     """The ids of the enabled providers: canonical ones in table order, then custom by registration.
+
+    `once_known` may be named too: providers that were unregistered since the options were checked.
 
     Raises:
         ReminderOptionsError: an unknown id, or a wrong shape.
@@ -55,6 +59,8 @@ def enabled_providers(options: Mapping[str, object], registry: Registry) -> tupl
     enabled = dict.fromkeys(known, True)
     for name in _names(given.get("providers")):
         provider = name.strip().removeprefix("-").strip()
+        if provider in once_known and provider not in enabled:
+            continue
         if provider not in enabled:
             hint = near_matches(provider, known)
             raise ReminderOptionsError(
