@@ -52,6 +52,9 @@ def test_a_timer_does_not_wait_for_a_long_step_of_sleep() -> None:
         ({"timer_seconds": True}, "timer_seconds"),
         ({"watch": "notes.txt"}, "watch"),
         ({"watch": Path("notes.txt")}, "watch"),
+        ({"watch": 5}, "watch"),
+        ({"watch": ["notes.txt", 5]}, "watch"),
+        ({"backoff": 5}, "backoff"),
     ],
 )
 def test_a_daemon_that_cannot_wait_is_refused_by_its_field(settings: dict[str, Any], field: str) -> None:

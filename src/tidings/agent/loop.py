@@ -6,7 +6,7 @@ tools and passes seams. What happens in an iteration is in `run.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from tidings.agent import conversation, store
 from tidings.agent.answered import Answered
 from tidings.agent.answers import answered, worded
+from tidings.agent.arguments import expect, is_listing, is_seconds, is_whole, read_folder
 from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.idle import idle
 from tidings.agent.leaving import leave
@@ -32,10 +33,9 @@ from tidings.agent.tools.approval import Gate
 from tidings.agent.tools.dispatch import DEADLINE, Dispatcher
 from tidings.agent.tools.function import Function
 from tidings.agent.tools.tool import Tool
-from tidings.errors import CallerError
 from tidings.log.port import EventLog
 from tidings.recall.default import recall_facts
-from tidings.rendering.pieces import SystemInput
+from tidings.rendering.pieces import SystemInput, gather
 from tidings.rendering.render import render
 from tidings.shell.transforms import append_message, mark_fired, post_turn
 
@@ -94,7 +94,23 @@ async def agent_loop(
         CallerError: arguments that cannot be used, or a session in which another loop works;
             HARN-RMD-007 for too many providers.
     """
-    _check(task, max_iterations)
+    if task is not None:
+        conversation.user(task)
+    _check(
+        model=model,
+        tools=tools,
+        session=session,
+        registry=registry,
+        max_iterations=max_iterations,
+        daemon=daemon,
+        approval=approval,
+        compaction=compaction,
+        context_window=context_window,
+        tool_deadline=tool_deadline,
+        recall=recall,
+        on_text=on_text,
+    )
+    gather("system", system)
     place = session or Session(session_id, log=log)
     happenings = Happenings(place, registry=registry, settings=reminders, recall=recall)
     dispatcher = Dispatcher(tools, approval=approval, deadline=tool_deadline)
@@ -118,16 +134,33 @@ async def agent_loop(
                 place.flush()
 
 
-def _check(task: Task | None, max_iterations: object) -> None:
-    if task is not None:
-        conversation.user(task)
-    if type(max_iterations) is not int or max_iterations < 1:
-        raise CallerError(f"`max_iterations` must be a whole number of 1 or more; got {max_iterations!r}")
+_KINDS: dict[str, tuple[type | Callable[[object], bool], str]] = {
+    "model": (lambda one: isinstance(one, str) or hasattr(one, "answer"), "a name or a model"),
+    "tools": (is_listing, "a list of tools and functions"),
+    "session": (Session, "a td.Session; an id goes into `session_id`"),
+    "registry": (Registry, "a td.Registry"),
+    "max_iterations": (is_whole, "a whole number of 1 or more"),
+    "daemon": (Daemon, "a td.Daemon"),
+    "approval": (Gate, "a td.Gate"),
+    "compaction": (Compaction, "a td.Compaction"),
+    "context_window": (is_whole, "a whole number of tokens"),
+    "tool_deadline": (is_seconds, "seconds above 0"),
+    "recall": (callable, "a function"),
+    "on_text": (callable, "a function"),
+}
+_NEEDED = ("model", "tools", "max_iterations", "tool_deadline")
+
+
+def _check(**given: object) -> None:
+    """See that the arguments can be used; those that are not needed may be None."""
+    for name, value in given.items():
+        if value is not None or name in _NEEDED:
+            expect(name, value, *_KINDS[name])
 
 
 def _workspace(given: Path | str | None, session: Session) -> Path | None:
     """The folder that approval rules take paths to be in: the one given, else the session's anchor."""
-    chosen = given or session.anchor
+    chosen = read_folder("workspace", given) if given else session.anchor
     return Path(chosen) if chosen else None
 
 
@@ -189,6 +222,8 @@ async def llm_call(
         CallerError: an empty prompt, or a session in which a loop works.
         ModelError: no usable answer; the session is as it was but for the prompt.
     """
+    _check(model=model, session=session, on_text=on_text)
+    gather("system", system)
     place = session or Session(session_id, log=log)
     async with opened(model) as chosen:
         with place.working():

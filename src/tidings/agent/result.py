@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from tidings.agent.arguments import is_listing, is_number
 from tidings.agent.port import Usage
 from tidings.agent.tools.receipt import Receipt
 from tidings.core.compaction import Compactor
@@ -18,6 +19,9 @@ from tidings.errors import CallerError
 Status: TypeAlias = Literal[
     "done", "cut_short", "budget_exhausted", "failed", "cancelled", "blocked", "suspended", "idle"
 ]
+
+Strategy: TypeAlias = Literal["summary", "truncate", "custom"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 CUT_SHORT = (
     "the answer was cut off at the model's output limit, or at the end of its context window: raise "
@@ -49,15 +53,20 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     stay; "summary" asks the model, "truncate" drops, "custom" calls `compactor(messages, reminders)`.
     """
 
-    strategy: Literal["summary", "truncate", "custom"] = "summary"
+    strategy: Strategy = "summary"
     at: float = 0.9
     keep: int = 12
     compactor: Compactor | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.at <= 1:
+        if self.strategy not in STRATEGIES:
+            known = ", ".join(STRATEGIES)
+            raise CallerError(f"compaction `strategy` is {self.strategy!r}; give one of {known}")
+        if not is_number(self.at) or not 0 < self.at <= 1:
             raise CallerError(f"compaction `at` is {self.at!r}; give a share of the window, such as 0.9")
-        if (self.strategy == "custom") != (self.compactor is not None):
+        if type(self.keep) is not int or self.keep < 0:
+            raise CallerError(f"compaction `keep` is {self.keep!r}; give a number of messages, 0 or more")
+        if (self.strategy == "custom") != callable(self.compactor):
             raise CallerError('`compactor` goes with strategy="custom", and only with it')
 
 
@@ -78,15 +87,15 @@ class Daemon(msgspec.Struct, frozen=True, kw_only=True):
             seconds = getattr(self, name)
             if not (seconds is None and name == "timer_seconds") and not _waits(seconds):
                 raise CallerError(f"daemon `{name}` is {seconds!r}; give seconds, 0 or more")
-        if isinstance(self.watch, (str, Path)):
+        if not is_listing(self.watch) or not all(isinstance(path, (str, Path)) for path in self.watch):
             raise CallerError(f"daemon `watch` is {self.watch!r}; give a list of paths")
-        if not self.backoff or not all(map(_waits, self.backoff)):
+        if not is_listing(self.backoff) or not self.backoff or not all(map(_waits, self.backoff)):
             raise CallerError(f"daemon `backoff` is {self.backoff!r}; give one or more waits in seconds")
 
 
 def _waits(seconds: object) -> bool:
     """Whether this is a time one can wait for; for ever is one too."""
-    return isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds >= 0
+    return is_number(seconds) and seconds >= 0
 
 
 OnText: TypeAlias = Callable[[str], None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from os import PathLike
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 
 from tidings.agent import conversation, store
 from tidings.agent.answered import Observers
+from tidings.agent.arguments import read_folder, read_folders
 from tidings.agent.emitted import Emitted, pushed, read_emitted, read_json, without
 from tidings.agent.news import News
 from tidings.agent.signal import Signal
@@ -55,14 +57,14 @@ class Session:
         self,
         id: str | None = None,
         *,
-        anchor: str | None = None,
-        roots: Sequence[str] = (),
+        anchor: str | PathLike[str] | None = None,
+        roots: Sequence[str | PathLike[str]] = (),
         agent_id: str | None = None,
         log: EventLog | None = None,
     ) -> None:
         self.id = id or new_id()
-        self.anchor = anchor
-        self.roots = tuple(roots)
+        self.anchor = None if anchor is None else read_folder("anchor", anchor)
+        self.roots = read_folders("roots", roots)
         self.journal = Journal(log) if log is not None else current_journal()
         self._lock = RLock()
         self._news = News(self.id)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcript_topic
 from tidings.core.reminder import Payload
-from tidings.errors import LogError
+from tidings.errors import CallerError, LogError
 from tidings.log.entry import Draft, Lines, Series, Written
 from tidings.log.pack import appender, drafts_of
 
@@ -37,9 +37,16 @@ CallSoon: TypeAlias = Callable[[Callable[[], None]], object]
 
 
 class Journal:
-    """The active log with its waiting records."""
+    """The active log with its waiting records.
+
+    Raises:
+        CallerError: `log` is none.
+    """
 
     def __init__(self, log: EventLog, waiting: int = WAITING) -> None:
+        if not hasattr(log, "append_batch"):
+            fix = "an event log, such as td.open_log('sqlite:///agent.db') gives"
+            raise CallerError(f"`log` must be {fix}; got {log!r:.80}")
         self.log = log
         self.error: LogError | None = None
         self.lost = 0

@@ -62,6 +62,8 @@ def tool(
     if fn is None:
         options = {"name": name, "description": description, "read_only": read_only, "deadline": deadline}
         return cast(Callable[[Function], Tool], functools.partial(tool, **options))
+    if not callable(fn):
+        raise CallerError(f"a tool must be a function, or what td.tool gives; got {fn!r:.80}")
     chosen = _checked_name(fn, name)
     if deadline is not None and not deadline > 0:
         raise CallerError(f"tool {chosen!r}: deadline is {deadline!r}; give seconds above 0")
