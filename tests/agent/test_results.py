@@ -15,7 +15,7 @@ from tidings.agent.port import Answer, ToolCall
 from tidings.agent.registry import Registry
 from tidings.agent.session import Session
 from tidings.agent.tools.function import tool
-from tidings.core.records import transcript_topic
+from tidings.core.records import Record, transcript_topic
 from tidings.log.memory import MemoryLog
 
 RESULT = "nothing new"
@@ -128,6 +128,59 @@ def test_hooks_find_the_results_in_the_log() -> None:
 
 def test_results_are_in_the_log_when_no_turn_follows() -> None:
     assert play(AtOnce(["unused"]), Commits(), read_only=True, max_iterations=1)
+
+
+def test_an_active_log_that_the_session_was_made_without_has_the_results_in_time() -> None:
+    log, session, registry, seen = Commits(), Session("s"), Registry(), list[bool]()
+    registry.register_step_hook("post_step", lambda *_: seen.append(log.has_result()))
+
+    async def run() -> None:
+        async with asyncio.timeout(30):
+            with td.active_log(log):
+                options: Any = {"session": session, "registry": registry, "reminders": False}
+                model = ScriptedModel([call("look"), "done"])
+                await agent_loop("work", model=model, tools=[looking(read_only=True)], **options)
+
+    asyncio.run(run())
+    assert seen == [True]
+
+
+def test_an_active_log_that_the_session_was_made_without_has_the_results_at_the_end() -> None:
+    log, session = Commits(), Session("s")
+
+    async def run() -> bool:
+        async with asyncio.timeout(30):
+            with td.active_log(log):
+                options: Any = {"session": session, "registry": Registry(), "max_iterations": 1}
+                model = AtOnce(["unused"])
+                await agent_loop(
+                    "work", model=model, tools=[looking(read_only=True)], reminders=False, **options
+                )
+                return log.has_result()
+
+    assert asyncio.run(run())
+
+
+def test_what_cannot_be_written_does_not_take_what_was_put_off_with_it() -> None:
+    log = Commits()
+    session = Session("s", log=log)
+
+    async def script() -> None:
+        with session.step(soon=True):
+            session.keep(td.append_message(session.transcript, {"role": "user", "content": "first"}))
+        with pytest.raises(td.LogUsageError, match="cannot be stored"), session.step():
+            session.note((Record("loop.checkpoint", {"wrong": object()}),))
+
+    asyncio.run(script())
+    assert td.replay(log, "s").to_dict() == session.transcript.to_dict()
+
+
+def test_without_an_event_loop_nothing_is_put_off() -> None:
+    log = Commits()
+    session = Session("s", log=log)
+    with session.step(soon=True):
+        session.keep(td.append_message(session.transcript, {"role": "user", "content": "first"}))
+    assert log.made == [["transcript.message"]]
 
 
 def test_what_arrives_meanwhile_comes_after_the_results() -> None:

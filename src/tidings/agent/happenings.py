@@ -34,6 +34,7 @@ from tidings.core import records
 from tidings.core.producers import ProducerName
 from tidings.core.reminder import Payload
 from tidings.shell.ids import now_ms
+from tidings.shell.journal import flush
 from tidings.shell.transforms import admit_reminder
 
 ReminderSettings = Mapping[str, object] | bool | None
@@ -110,8 +111,7 @@ class Happenings:
         events that wait.
         """
         told = self._about_persona(event, payload)
-        if self._session.journal is not None:
-            self._session.journal.flush()
+        flush(self._session.journal)
         async with self._turn:
             run, asked = await self._round(event, told)
             with self._session.step():

@@ -37,7 +37,7 @@ from tidings.core.transcript import Transcript
 from tidings.core.trust import admit, admit_mode
 from tidings.errors import CallerError, DuplicateReminderError
 from tidings.shell.ids import new_id
-from tidings.shell.journal import Journal, Step, current_journal, write
+from tidings.shell.journal import CallSoon, Journal, Step, current_journal, flush, write
 
 if TYPE_CHECKING:
     from tidings.log.port import EventLog
@@ -98,7 +98,7 @@ class Session:
 
         With `soon` they may share the next commit, if it is made before the event loop has its turn.
         """
-        return Step(self._lock, self.journal, asyncio.get_running_loop().call_soon if soon else None)
+        return Step(self._lock, self.journal, _call_soon() if soon else None)
 
     def keep(self, transcript: Transcript) -> None:
         """Make `transcript` the session's; call inside a step."""
@@ -132,8 +132,7 @@ class Session:
         """Write what could wait, now: nobody knows when the next step comes."""
         with self.step():
             self.note()
-        if self.journal is not None:
-            self.journal.flush()
+        flush(self.journal)
 
     def remind(
         self,
@@ -379,6 +378,14 @@ class Session:
             CallerError: another one does.
         """
         return self._news.working()
+
+
+def _call_soon() -> CallSoon | None:
+    """How to be called when the event loop has its turn, if one runs here."""
+    try:
+        return asyncio.get_running_loop().call_soon
+    except RuntimeError:
+        return None
 
 
 def _matches(selector: Selector, item: Item) -> bool:

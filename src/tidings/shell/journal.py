@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from tidings.core.records import LIFECYCLE_TOPIC, Alike, Change, Record, transcript_topic
 from tidings.core.reminder import Payload
-from tidings.errors import CallerError, LogError
+from tidings.errors import CallerError, LogError, LogUsageError
 from tidings.log.entry import Draft, Lines, Series, Written
 from tidings.log.pack import appender, drafts_of
 
@@ -57,19 +57,19 @@ class Journal:
         self._append = appender(log)
 
     def write(self, written: Written) -> None:
-        """Write what is new after what waits; if the log refuses, it waits too. Any thread may."""
+        """Write what is new after what waits; if the log refuses, it waits too. Any thread may.
+
+        Raises:
+            LogUsageError: something new that no log can hold; what was put off is written all the same.
+        """
         with self._lock:
-            if self._put_off:
-                written, self._put_off = [*self._put_off, *written], []
+            put_off, self._put_off = self._put_off, []
             try:
-                if self.waiting or self.lost:
-                    self.log.append_batch([*self._gap(), *self.waiting, *drafts_of(written)])
-                else:
-                    self._append(written)
-            except LogError as error:
-                self._wait(written, error)
-            else:
-                self._recovered()
+                self._commit([*put_off, *written] if put_off else written)
+            except LogUsageError:
+                if put_off and written:
+                    self._commit(put_off)
+                raise
 
     def write_soon(self, written: Written, call_soon: CallSoon) -> None:
         """Write with the next commit, at the latest when the event loop has its turn."""
@@ -81,6 +81,17 @@ class Journal:
         """Write what was put off, now."""
         if self._put_off:
             self.write(())
+
+    def _commit(self, written: Written) -> None:
+        try:
+            if self.waiting or self.lost:
+                self.log.append_batch([*self._gap(), *self.waiting, *drafts_of(written)])
+            else:
+                self._append(written)
+        except LogError as error:
+            self._wait(written, error)
+        else:
+            self._recovered()
 
     def _gap(self) -> list[Draft]:
         if not self.lost:
@@ -148,6 +159,13 @@ def scope(
 def current_journal() -> Journal | None:
     """The journal of the innermost `active_log` block, if any."""
     return _journal.get()
+
+
+def flush(journal: Journal | None) -> None:
+    """Write what was put off in `journal`, or without one in the active one, now."""
+    chosen = journal or _journal.get()
+    if chosen is not None:
+        chosen.flush()
 
 
 class Step:
