@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
+from tidings.agent.accepting import accept, is_known, will_replace
 from tidings.agent.answered import Observers
 from tidings.agent.arguments import read_folder, read_folders
 from tidings.agent.emitted import Emitted, pushed, read_emitted, read_json, without
@@ -26,16 +27,15 @@ from tidings.agent.signal import Signal
 from tidings.agent.store import Stored, Suspension
 from tidings.agent.tools.tool import Emit, ignore_event
 from tidings.core import inherit, lifecycle, records
-from tidings.core.lifecycle import Selector, inject
+from tidings.core.lifecycle import Selector
 from tidings.core.mailbox import Item, RevokeError, UserMessage
-from tidings.core.producers import ProducerName, build, ignored_fields
+from tidings.core.producers import ProducerName
 from tidings.core.records import Alike, Change, Record
 from tidings.core.reminder import Payload, Reminder
-from tidings.core.seams import Seam, read_mode, with_mode
-from tidings.core.table import Slot, slot_of
+from tidings.core.seams import Seam, read_mode
+from tidings.core.table import Slot
 from tidings.core.transcript import Transcript
-from tidings.core.trust import admit, admit_mode
-from tidings.errors import CallerError, DuplicateReminderError
+from tidings.errors import CallerError
 from tidings.shell.ids import new_id
 from tidings.shell.journal import CallSoon, Journal, Step, current_journal, flush, write
 
@@ -152,54 +152,16 @@ class Session:
             DuplicateReminderError: its id is known with other content.
             MailboxFullError: too much waits already.
         """
-        given = {**(options or {}), **fields}
-        asked = given.pop("mode", None) if mode is None else mode
-        reminder, delivery, former = with_mode(
-            asked, "session/remind", lambda: build(producer, given, id=new_id(), origin=origin)
-        )
+        accepted = accept({**(options or {}), **fields}, mode, producer, origin, grants)
+        reminder, item = accepted.reminder, accepted.item
         with self.step():
-            admitted = admit(reminder, grants)
-            known = self._known(admitted.reminder) if "id" in given else None
-            if known is not None:
-                return Reminded(known, 0)
-            noted = [*admitted.records, *_about(reminder, former, ignored_fields(producer, given))]
-            way = admit_mode(admitted.reminder, delivery, grants)
-            return self._queue(Item(way.mode, admitted.reminder, way.grants), [*noted, *way.records])
-
-    def _known(self, reminder: Reminder) -> str | None:
-        """The id, when the same reminder was accepted before (decision 6)."""
-        box, name = self.stored.mailbox, slot_of(reminder)
-        waiting = box.find(name)
-        if waiting is None:
-            is_pending = not inject(self.transcript, reminder, reminder.id).accepted
-            known = is_pending or name in box.delivered or name in box.revoked
-            return reminder.id if known else None
-        if isinstance(waiting, UserMessage):
-            raise DuplicateReminderError(reminder.id, ("kind",))
-        if replace(waiting, fired_at_turn=0) != replace(reminder, fired_at_turn=0):
-            raise DuplicateReminderError(reminder.id, ("content",))
-        return reminder.id
-
-    def _queue(self, item: Item, noted: Sequence[Record]) -> Reminded:
-        reminder = item.what
-        assert isinstance(reminder, Reminder)
-        pending = [
-            r for r in self.transcript.pending if r.dedupe_key and r.dedupe_key == reminder.dedupe_key
-        ]
-        same = self.stored.mailbox.same_key(reminder) + sum(r.scope == reminder.scope for r in pending)
-        self.stored = replace(self.stored, mailbox=self.stored.mailbox.push(item))
-        told = records.record(
-            "queued",
-            reminder_id=reminder.id,
-            mode=item.mode,
-            source=reminder.source,
-            dedupe_key=reminder.dedupe_key,
-            tags=list(reminder.tags),
-            origin=reminder.provenance.origin,
-        )
-        self.note((*noted, told), (store.queued(item),))
+            if accepted.named and is_known(self.stored, reminder):
+                return Reminded(reminder.id, 0)
+            replaced = will_replace(self.stored, reminder)
+            self.stored = replace(self.stored, mailbox=self.stored.mailbox.push(item))
+            self.note(accepted.told, (store.queued(item),))
         self.wake()
-        return Reminded(reminder.id, same)
+        return Reminded(reminder.id, replaced)
 
     def inject(self, content: object, *, mode: str | None = None, id: str | None = None) -> str:
         """Accept a user's words while the agent works, text or blocks; gives the message id.
@@ -390,16 +352,3 @@ def _call_soon() -> CallSoon | None:
 
 def _matches(selector: Selector, item: Item) -> bool:
     return isinstance(item.what, Reminder) and selector.matches(item.what)
-
-
-def _about(reminder: Reminder, former: bool, ignored: tuple[str, ...]) -> list[Record]:
-    """Warnings that belong to an accepted reminder."""
-    label = records.producer_label(reminder)
-    found: list[Record] = []
-    if former:
-        text = "wait_for_completion is read as audit_only: the model never sees such a reminder"
-        found.append(records.warning("mode_renamed", label, text, reminder_id=reminder.id))
-    if ignored:
-        about = {"reminder_id": reminder.id, "fields": list(ignored)}
-        found.append(records.warning("unknown_fields", label, "unknown fields were ignored", **about))
-    return found
