@@ -185,9 +185,9 @@ def _action(origin: _Origin, value: Mapping[str, object]) -> Payload:
         if key == "args" or (key == "modify" and origin.event.verdict == "arguments"):
             if not isinstance(item, Mapping):
                 raise origin.wrong(item, f"`{key}` must be the tool's arguments, a mapping")
-            action["args"] = dict(item)
+            _once(origin, action, "args", dict(item))
         elif key in ("result", "output", "modify"):
-            action["result"] = _shown_to_the_model(origin, key, item)
+            _once(origin, action, "result", _shown_to_the_model(origin, key, item))
         elif key == "decision":
             if item not in DECISIONS:
                 raise origin.wrong(item, f"`decision` must be one of {', '.join(DECISIONS)}")
@@ -196,6 +196,12 @@ def _action(origin: _Origin, value: Mapping[str, object]) -> Payload:
             reason = value.get("reason")
             action |= {"decision": item, "reason": _writable(reason) if isinstance(reason, str) else None}
     return action
+
+
+def _once(origin: _Origin, action: Payload, key: str, item: object) -> None:
+    """Put `item` into `action`, unless something else stands there."""
+    if action.setdefault(key, item) != item:
+        raise origin.wrong(item, f"`{key}` is given twice with different values")
 
 
 def _shown_to_the_model(origin: _Origin, key: str, item: object) -> object:
@@ -225,7 +231,6 @@ def _merge(origin: _Origin, parts: Iterable[Effects]) -> Effects:
         if len(reminders) > MAX_REMINDERS:
             raise origin.wrong(len(reminders), f"at most {MAX_REMINDERS} reminders in one result")
         for key, item in part.action.items():
-            if action.setdefault(key, item) != item:
-                raise origin.wrong(item, f"`{key}` is given twice with different values")
+            _once(origin, action, key, item)
         veto = part.veto if veto is None else veto
     return Effects(reminders, action, veto)

@@ -92,6 +92,8 @@ def test_a_hook_decides_with_these_shapes(event: str, returned: object, expected
         ("pre_tool_use", {"args": 7}, "`args` must be the tool's arguments"),
         ("pre_tool_use", {"reason": "x"}, "has only a reason"),
         ("pre_tool_use", [{"args": {}}, {"args": {"a": 1}}], "given twice"),
+        ("pre_tool_use", {"args": {}, "modify": {"a": 1}}, "`args` is given twice"),
+        ("post_tool_use", {"result": "a", "output": "b"}, "`result` is given twice"),
         ("permission_asked", {"decision": "perhaps"}, "one of allow, deny, ask"),
         ("permission_asked", {"decision": "deny"}, 'of "deny" needs a `reason`'),
         ("user_prompt_submit", {"decision": "allow"}, "has decision"),
