@@ -1,4 +1,4 @@
-"""How a loop ends when the model's answer was cut off by its output limit."""
+"""How a loop ends when the model's answer was cut off by its output limit, or refused."""
 
 from __future__ import annotations
 
@@ -70,3 +70,23 @@ def test_a_parent_is_told_that_a_sub_agents_answer_was_cut() -> None:
     (receipt,) = play(model=model, tools=[helper], session=parent, approval=Gate([Rule("allow")])).receipts
     assert receipt.outcome.text == f"{CUT.text}\n\n{CUT_SHORT}"
     assert (receipt.outcome.ok, receipt.outcome.data["status"]) == (False, "cut_short")
+
+
+def test_calls_of_a_refused_answer_are_not_run_and_the_history_stays_valid() -> None:
+    ran: list[str] = []
+
+    @tool(read_only=True)
+    def look() -> str:
+        """Look around."""
+        ran.append("look")
+        return "nothing new"
+
+    session = Session("s")
+    refused = Answer(text="I cannot", tool_calls=(ToolCall("c", "look", {}),), stop="refused")
+    result = play(model=ScriptedModel([refused]), tools=[look], session=session)
+    assert (result.status, result.text, ran) == ("blocked", "I cannot", [])
+    assert [receipt.status for receipt in result.receipts] == ["not_run"]
+    model = ScriptedModel(["done"])
+    assert play("more", model=model, session=session).status == "done"
+    roles = [message["role"] for message in model.requests[0]["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "user"]

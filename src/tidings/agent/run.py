@@ -55,6 +55,7 @@ from tidings.shell.transforms import (
 
 T = TypeVar("T")
 
+REFUSED = "the answer that asked for it was refused before its end"
 INTERRUPTED = "a reminder or message arrived before the tools started and comes first"
 LOST = (
     "The process ended before this call was closed: it may or may not have run. "
@@ -187,7 +188,8 @@ class Run:
         await self.happenings.happen("post_agent_turn", told)
         self.session.report("worker_progressed", told)
         self._paused = answer.stop == "paused"
-        return None if answer.tool_calls or self._paused else await self._finish(answer)
+        goes_on = self._paused or (answer.tool_calls and answer.stop != "refused")
+        return None if goes_on else await self._finish(answer)
 
     def _take_the_floor(self) -> None:
         """After the model's own last word, or with none at all, something is said, and not as the user."""
@@ -301,6 +303,9 @@ class Run:
             self.session.note((record("cache_hint", message=told, input_tokens=tokens),))
 
     async def _use_tools(self, answer: Answer) -> None:
+        if answer.stop == "refused":
+            self._keep_results(not_run(answer.tool_calls, REFUSED, now_ms=now_ms()))
+            return
         if await self.checkpoint("pre_tool_dispatch", closing=answer.tool_calls):
             return
         happen = self.happenings.happen
