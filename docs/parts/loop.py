@@ -40,7 +40,7 @@ OPTIONS: dict[str, str] = {
     "workspace": "the folder that approval rules take paths to be in; without it the session's `anchor`",
     "tool_deadline": "seconds per tool call, where the tool says nothing else",
     "recall": "what `project_facts` asks; None asks nobody",
-    "on_text": "hears text as it streams",
+    "on_text": "hears text as it streams; one that raises is a `warning` record, and hears no more",
 }
 
 STATUSES: dict[str, str] = {

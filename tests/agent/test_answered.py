@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
+
+import pytest
 
 import tidings as td
 from tidings.agent.answered import Answered
@@ -42,3 +45,19 @@ def test_an_observer_that_fails_is_a_record_and_the_others_still_hear() -> None:
     assert [(one.payload["code"], one.payload["message"]) for one in warnings] == [
         ("observer_failed", "ValueError('no')")
     ]
+
+
+@pytest.mark.parametrize("work", [td.agent_loop, td.llm_call])
+def test_a_listener_that_fails_is_a_record_and_the_answer_is_kept(work: Any) -> None:
+    def listen(text: str) -> None:
+        heard.append(text)
+        raise KeyError("broken")
+
+    heard: list[str] = []
+    log = td.open_log("memory:")
+    result = asyncio.run(
+        work("hi", model=ScriptedModel(["One two three"]), session=td.Session("s", log=log), on_text=listen)
+    )
+    assert (result.text, len(heard)) == ("One two three", 1)
+    (told,) = log.read(LIFECYCLE_TOPIC, kind_prefix="transcript.reminder.warning")
+    assert (told.payload["code"], told.payload["producer"]) == ("observer_failed", "on_text")

@@ -1,4 +1,4 @@
-"""Who looks at the answered requests of a session, and how they are told.
+"""Who looks at the answered requests of a session, or hears its text, and how they are told.
 
 Nothing is kept or computed while nobody looks. An observer runs in the loop, so it is quick and waits for
 nothing; one that fails becomes a record. The hub listens here for what the panel shows.
@@ -17,6 +17,7 @@ from tidings.rendering.request import Request
 from tidings.rendering.route import Route
 
 if TYPE_CHECKING:
+    from tidings.agent.result import OnText
     from tidings.agent.session import Session
 
 
@@ -57,6 +58,28 @@ class Observers:
             try:
                 observe(answered)
             except Exception as error:  # noqa: BLE001  # becomes a record, never a dead run
-                told = records.warning("observer_failed", "session.observers", repr(error))
-                with session.step():
-                    session.note((told,))
+                _failed(session, "session.observers", error)
+
+
+def listening(session: Session, on_text: OnText | None) -> OnText | None:
+    """`on_text` as a model may call it: once it raised, that is noted and it hears no more."""
+    if on_text is None:
+        return None
+    hears = True
+
+    def hear(text: str) -> None:
+        nonlocal hears
+        if not hears:
+            return
+        try:
+            on_text(text)
+        except Exception as error:  # noqa: BLE001  # becomes a record, never a dead run
+            hears = False
+            _failed(session, "on_text", error)
+
+    return hear
+
+
+def _failed(session: Session, producer: str, error: Exception) -> None:
+    with session.step():
+        session.note((records.warning("observer_failed", producer, repr(error)),))

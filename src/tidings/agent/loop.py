@@ -14,7 +14,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
-from tidings.agent.answered import Answered
+from tidings.agent.answered import Answered, listening
 from tidings.agent.answers import answered, worded
 from tidings.agent.arguments import expect, is_listing, is_seconds, is_whole, read_folder
 from tidings.agent.happenings import Happenings, ReminderSettings
@@ -247,7 +247,7 @@ async def _ask_once(
         reminders=transcript.pending,
         issued=place.stored.issued,
     )
-    answer = await answered(chosen, request.body, (), on_text)
+    answer = await answered(chosen, request.body, (), listening(place, on_text))
     turn = place.transcript.turn + 1
     with place.step():
         shown = mark_fired(place.transcript, request, turn=turn).transcript

@@ -16,7 +16,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from tidings.agent import conversation, store
-from tidings.agent.answered import Answered
+from tidings.agent.answered import Answered, listening
 from tidings.agent.answers import answered, worded
 from tidings.agent.approvals import Approvals
 from tidings.agent.budget import open_calls, system_text
@@ -112,7 +112,7 @@ class Run:
         self._paused = False
         self._approvals = Approvals(session, happenings)
         self.held = False
-        self._on_text = on_text
+        self._on_text = listening(session, on_text)
         self.last_usage = Usage()
         self._system_text: object = None
         self._wire = WireMessages(model)
