@@ -10,6 +10,7 @@ import pytest
 
 import tidings as td
 from tests.agent.test_loop import play
+from tidings.agent import store
 from tidings.agent.models.scripted import ScriptedModel
 from tidings.agent.session import Session
 from tidings.shell.journal import active_log
@@ -100,3 +101,47 @@ def test_a_compaction_that_cannot_be_done_is_refused_by_its_field(
 ) -> None:
     with pytest.raises(td.CallerError, match=f"compaction `{field}` is "):
         td.Compaction(**options)
+
+
+def test_a_bare_text_is_told_how_reminders_are_given() -> None:
+    session: Any = Session("s")
+    with pytest.raises(td.CallerError, match=r"write remind\(body=…\), or give one mapping .*; got 'red'"):
+        session.remind("red")
+    with pytest.raises(td.CallerError, match=r"write clear\(id=…\), or give one mapping .*; got 'red'"):
+        session.clear("red")
+
+
+@pytest.mark.parametrize("field", ["reason", "digest"])
+def test_a_suspension_that_could_not_be_read_again_is_refused(field: str) -> None:
+    log = td.open_log("memory:")
+    session: Any = Session("s", log=log)
+    with pytest.raises(td.CallerError, match=f"`{field}` must be a string; got 5"):
+        session.suspend(**{field: 5})
+    assert store.load(log, "s") == session.stored
+
+
+def test_an_agent_that_could_not_be_read_again_is_refused() -> None:
+    with pytest.raises(td.CallerError, match="`agent_id` must be a string; got 5"):
+        Session("s", agent_id=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rules": "allow"}, "approval `rules` must be a list of td.Rule; got 'allow'"),
+        ({"rules": [5]}, r"approval `rules` must be a list of td.Rule; got \[5\]"),
+        ({"rules": [td.Rule("allow", tool=5)]}, "a pattern of the rule 'allow 5' must be a string; got 5"),  # type: ignore[arg-type]
+        ({"ask": 5}, "`ask` must be an async function; got 5"),
+        ({"deadline": "1"}, "approval deadline is '1'; give seconds above 0"),
+    ],
+)
+def test_a_gate_that_could_not_decide_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(td.CallerError, match=message):
+        td.Gate(**options)
+
+
+def test_a_step_needs_a_name_and_a_tool_a_deadline_that_can_be_waited_for() -> None:
+    with pytest.raises(td.CallerError, match="`name` must be a string; got 5"):
+        asyncio.run(td.run_step(5, print, session=Session("s")))  # type: ignore[call-overload]
+    with pytest.raises(td.CallerError, match="tool 'look': deadline is '1'; give seconds above 0"):
+        td.tool(lambda: "seen", name="look", deadline="1")  # type: ignore[call-overload]

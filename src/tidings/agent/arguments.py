@@ -5,7 +5,7 @@ an error that names it. Pure; `session.py`, `loop.py` and `result.py` ask here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeGuard
 
 from tidings.core.producers import shown
@@ -20,6 +20,27 @@ def expect(name: str, given: object, fits: type | Callable[[object], bool], want
     """
     if not (isinstance(given, fits) if isinstance(fits, type) else fits(given)):
         raise CallerError(f"`{name}` must be {wanted}; got {shown(given)}")
+
+
+def expect_text(**given: object) -> None:
+    """See that these are strings: the log gives them back as such.
+
+    Raises:
+        CallerError: one is not.
+    """
+    for name, value in given.items():
+        expect(name, value, str, "a string")
+
+
+def read_fields(form: str, options: object, fields: Mapping[str, object]) -> dict[str, object]:
+    """What was given as one mapping, as keywords, or as both.
+
+    Raises:
+        CallerError: something else was given.
+    """
+    if options is not None and not isinstance(options, Mapping):
+        raise CallerError(f"write {form}, or give one mapping of fields; got {shown(options)}")
+    return {**(options or {}), **fields}
 
 
 def is_whole(given: object) -> bool:

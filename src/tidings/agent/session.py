@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from tidings.agent import conversation, store
 from tidings.agent.accepting import accept, is_known, will_replace
 from tidings.agent.answered import Observers
-from tidings.agent.arguments import read_folder, read_folders
+from tidings.agent.arguments import expect_text, read_fields, read_folder, read_folders
 from tidings.agent.emitted import Emitted, pushed, read_emitted, read_json, without
 from tidings.agent.news import News
 from tidings.agent.signal import Signal
@@ -62,6 +62,7 @@ class Session:
         agent_id: str | None = None,
         log: EventLog | None = None,
     ) -> None:
+        expect_text(agent_id=agent_id or "")
         self.id = id or new_id()
         self.anchor = None if anchor is None else read_folder("anchor", anchor)
         self.roots = read_folders("roots", roots)
@@ -152,7 +153,8 @@ class Session:
             DuplicateReminderError: its id is known with other content.
             MailboxFullError: too much waits already.
         """
-        accepted = accept({**(options or {}), **fields}, mode, producer, origin, grants)
+        given = read_fields("remind(body=…)", options, fields)
+        accepted = accept(given, mode, producer, origin, grants)
         reminder, item = accepted.reminder, accepted.item
         with self.step():
             if accepted.named and is_known(self.stored, reminder):
@@ -209,7 +211,7 @@ class Session:
 
     def clear(self, selector: Mapping[str, object] | None = None, /, **fields: object) -> int:
         """Remove matching reminders, pending and queued; gives how many."""
-        chosen = Selector.of({**(selector or {}), **fields})
+        chosen = Selector.of(read_fields("clear(id=…)", selector, fields))
         with self.step():
             result = lifecycle.clear(self.transcript, chosen)
             self.keep(result.transcript)
@@ -279,6 +281,7 @@ class Session:
         Raises:
             CallerError: a reason or digest that no log can hold.
         """
+        expect_text(reason=reason, digest=digest)
         read_json("the suspension", {"reason": reason, "digest": digest})
         with self.step():
             asleep = Suspension(reason or "unspecified", self.transcript.turn, digest)

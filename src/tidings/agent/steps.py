@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar, TypeVarTuple, overload
 
+from tidings.agent.arguments import expect_text
 from tidings.agent.happenings import Happenings, ReminderSettings
 from tidings.agent.hooks import told
 from tidings.agent.port import ToolCall
@@ -79,6 +80,7 @@ async def run_step(
         CallerError: a blank name; HARN-RMD-007 for too many providers.
         Exception: whatever the function raises, after `post_step` told it.
     """
+    expect_text(name=name)
     if not name.strip():
         raise CallerError(f"a step's `name` must not be blank; got {name!r}")
     happenings = Happenings(session, registry=registry, settings=reminders)

@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
+from tidings.agent.arguments import expect, is_seconds
 from tidings.agent.port import ToolCall
 from tidings.agent.tools.rules import Rule, checked, matching
 from tidings.errors import CallerError
@@ -74,8 +75,10 @@ class Gate:
     def __init__(
         self, rules: Sequence[Rule] = (), *, ask: Ask | None = None, deadline: float = ASK_DEADLINE
     ) -> None:
-        if not deadline > 0:
+        if not is_seconds(deadline):
             raise CallerError(f"approval deadline is {deadline!r}; give seconds above 0")
+        if ask is not None:
+            expect("ask", ask, callable, "an async function")
         self._rules = checked(rules)
         self._ask = ask
         self._deadline = deadline

@@ -15,6 +15,7 @@ from typing import TypeAlias, cast, overload
 
 import msgspec
 
+from tidings.agent.arguments import is_seconds
 from tidings.agent.port import Outcome, ToolSpec
 from tidings.agent.tools.docstring import describe
 from tidings.agent.tools.signature import Signature, read_signature
@@ -65,7 +66,7 @@ def tool(
     if not callable(fn):
         raise CallerError(f"a tool must be a function, or what td.tool gives; got {fn!r:.80}")
     chosen = _checked_name(fn, name)
-    if deadline is not None and not deadline > 0:
+    if deadline is not None and not is_seconds(deadline):
         raise CallerError(f"tool {chosen!r}: deadline is {deadline!r}; give seconds above 0")
     described = describe(inspect.getdoc(_documented(fn)))
     try:

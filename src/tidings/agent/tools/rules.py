@@ -47,12 +47,17 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 def checked(rules: Sequence[Rule]) -> tuple[Rule, ...]:
-    """The rules, each with a known action.
+    """The rules, each with a known action and with patterns.
 
     Raises:
-        CallerError: an action that is none.
+        CallerError: one has not, or is no rule.
     """
+    if not isinstance(rules, (list, tuple)) or not all(isinstance(rule, Rule) for rule in rules):
+        raise CallerError(f"approval `rules` must be a list of td.Rule; got {rules!r:.80}")
     for rule in rules:
+        for pattern in (rule.tool, *rule.arguments.values()):
+            if not isinstance(pattern, str):
+                raise CallerError(f"a pattern of the rule '{rule}' must be a string; got {pattern!r}")
         if rule.action not in get_args(Action):
             raise CallerError(f"rule action is {rule.action!r}; use one of {', '.join(get_args(Action))}")
     return tuple(rules)
