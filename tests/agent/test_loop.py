@@ -338,18 +338,22 @@ def test_llm_call_renders_pending_reminders_and_counts_as_a_turn() -> None:
     assert session.transcript.turn == 2
 
 
-def test_a_changing_system_text_on_a_caching_route_is_hinted_at_once() -> None:
+@pytest.mark.parametrize(("caches", "hinted"), [(True, 1), (False, 0)])
+def test_a_session_whose_system_text_keeps_changing_is_hinted_at_it_once_where_prompts_are_cached(
+    caches: bool, hinted: int
+) -> None:
     log = td.open_log("memory:")
     session = Session("s", log=log)
-    route = td.Route(name="x", wire="openai_chat", prompt_caching=True)
-    model = ScriptedModel(
-        [lambda body: session.remind(body="one", ttl_turns=1) and "a", "b", "c"], route=route
-    )
-    play(model=model, session=session)
-    play("more", model=ScriptedModel(["d"], route=route), session=session)
+    route = td.Route(name="x", wire="openai_chat", prompt_caching=caches)
+
+    def remind(body: object) -> str:
+        session.remind(body=f"after {session.transcript.turn} turns", ttl_turns=1)
+        return "so far"
+
+    for task in ("work", "more"):
+        play(task, model=ScriptedModel([remind, remind, "done"], route=route), session=session)
     hints = [r.payload for r in log.read(LIFECYCLE_TOPIC) if r.kind.endswith("cache_hint")]
-    assert len(hints) == 1
-    assert "system text changed" in hints[0]["message"]
+    assert ["system text changed" in hint["message"] for hint in hints] == [True] * hinted
 
 
 @pytest.mark.parametrize(
