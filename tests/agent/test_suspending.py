@@ -134,3 +134,18 @@ def test_a_session_that_was_suspended_again_does_not_wake_up() -> None:
     session.resume(cause="put out")
     play(None, model=ScriptedModel(["done"]), session=session, registry=recorder.registry)
     assert [(p["reason"], p["cause"]) for p in recorder.payloads("post_resume")] == [("fire", "put out")]
+
+
+def test_a_request_after_a_resume_begins_with_the_one_before_where_history_only_grows() -> None:
+    route = td.Route(name="x", wire="anthropic", preserved_thinking=True)
+    log = td.open_log("memory:")
+    session = td.Session("s", log=log)
+    session.remind(body="the build broke", ttl_turns=5)
+    model = ScriptedModel(["one", "two"], route=route)
+    play(model=model, session=session)
+    session.suspend("lunch")
+    session.resume()
+    play("more", model=model, session=td.Session("s", log=log))
+    first, second = [body["messages"] for body in model.requests]
+    assert second[: len(first)] == first
+    assert str(second).count("the build broke") == 1

@@ -312,9 +312,9 @@ class Session:
             if not continue_transcript:
                 fresh = Transcript(session_id=self.id, agent_id=self.agent_id)
                 gone = [records.expired(each, "cleared") for each in self.transcript.pending]
-                self.keep(fresh)
+                self.stored = replace(self.stored, transcript=fresh, issued=())
                 self.note(gone, (Change("transcript.snapshot", {"transcript": fresh.to_dict()}),))
-            self.stored = replace(self.stored, suspension=None, issued=(), resumption=payload)
+            self.stored = replace(self.stored, suspension=None, resumption=payload)
             self.note((), (store.changed(self.stored),))
         self.wake()
 
