@@ -11,6 +11,7 @@ import tidings as td
 from tests.agent.recorder import Recorder
 from tests.agent.test_happenings import payloads
 from tests.agent.test_loop import play
+from tests.agent.test_results import Commits
 from tidings.agent.emitted import CAPACITY, MAX_BYTES, EventsFullError
 from tidings.agent.models.scripted import ScriptedModel, call
 from tidings.agent.registry import Registry
@@ -47,6 +48,16 @@ def test_an_event_is_heard_once_and_its_reminder_is_in_the_commit_that_removes_i
     written = list(log.read(transcript_topic("s")))
     (removed,) = [at for at, r in enumerate(written) if r.kind == "session.heard"]
     assert written[removed - 1].kind == "transcript.injected"
+
+
+def test_no_kill_can_come_between_what_a_hook_added_and_the_end_of_its_event() -> None:
+    log, registry = Commits(), Registry()
+    registry.register_session_hook("file_edited", lambda ctx: {"body": "changed", "ttl_turns": 1})
+    session = td.Session("s", log=log)
+    session.emit("file_edited", {"path": "a"})
+    play(model=ScriptedModel(["done"]), session=session, registry=registry)
+    (commit,) = [made for made in log.made if "session.heard" in made]
+    assert "transcript.injected" in commit
 
 
 def test_what_nobody_hears_is_forgotten_with_the_next_step_and_costs_no_commit() -> None:

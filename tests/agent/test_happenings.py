@@ -421,3 +421,21 @@ def test_data_that_no_provider_can_look_at_is_a_record() -> None:
     asked = payloads(log, "provider_evaluated")
     told = [one["error"] for one in asked if one["provider_id"] == "grounded_review" and "error" in one]
     assert told == ["KeyError: 'broken'"]
+
+
+def test_a_compaction_lets_token_pressure_tell_again_whoever_else_hears_of_it() -> None:
+    steps = [
+        Answer(tool_calls=(call("read_file", path="a"),), usage=Usage(input_tokens=n), stop="tools")
+        for n in (75_000, 95_000, 75_000)
+    ]
+    route = td.Route(name="x", wire="openai_chat", context_window=100_000)
+    log = td.open_log("memory:")
+    play(
+        model=ScriptedModel([*steps, "done"], route=route),
+        tools=[read_file],
+        session=Session("s", log=log),
+        compaction=td.Compaction(strategy="truncate", keep=2),
+        reminders={"providers": ["-tool_output_truncated", "-post_compact_recap"]},
+    )
+    asked = [one for one in payloads(log, "provider_evaluated") if one["provider_id"] == "token_pressure"]
+    assert [one["fired"] for one in asked] == [True, True, True]
