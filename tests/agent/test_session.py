@@ -383,3 +383,17 @@ def test_a_session_that_is_opened_again_remembers_as_many_ids_as_one_that_never_
     gone = session.stored.mailbox.revoked if revoking else session.stored.mailbox.delivered
     assert gone == ("b", "c")
     assert store.load(log, "s").mailbox == session.stored.mailbox
+
+
+def test_what_comes_while_the_tools_of_a_cancelled_loop_end_stays_queued() -> None:
+    session = Session("s")
+
+    @tool(read_only=True)
+    def stop() -> str:
+        """Stop everything."""
+        session.remind(body="too late", ttl_turns=1)
+        session.cancel()
+        return "stopped"
+
+    result = play(model=ScriptedModel([call("stop"), "never"]), tools=[stop], session=session)
+    assert (result.status, [row["body"] for row in result.undelivered]) == ("cancelled", ["too late"])
