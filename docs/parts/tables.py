@@ -37,7 +37,7 @@ CHANGES: dict[str, tuple[tuple[str, ...], str]] = {
     "transcript.passed": (("turn",), "`post_turn`"),
     "transcript.fired": (
         ("turn", "postponed", "invalid", "standing", "withdrawn", "warned", "waiting"),
-        "`mark_fired`: what the request changed besides",
+        "`mark_fired`: what the request changed besides; a list that would be empty is left out",
     ),
 }
 

@@ -30,7 +30,7 @@ from tidings.agent.session import Session
 from tidings.agent.signal import Signal
 from tidings.agent.steps import after_tools, before_tools
 from tidings.agent.suspending import falls_asleep
-from tidings.agent.tools.dispatch import Dispatcher
+from tidings.agent.tools.dispatch import Dispatcher, Emitter
 from tidings.agent.tools.receipt import Receipt, not_run
 from tidings.agent.tools.tool import ToolContext
 from tidings.agent.wire_messages import WireMessages
@@ -108,7 +108,9 @@ class Run:
         self.system = system
         self.compaction = compaction
         self.window = context_window
-        self._workspace = workspace
+        self._context = ToolContext(
+            session_id=session.id, cancel=Signal(), emit=Emitter(self._heard), workspace=workspace
+        )
         self._paused = False
         self._approvals = Approvals(session, happenings)
         self.held = False
@@ -275,8 +277,8 @@ class Run:
             fired = fire(session.transcript, request.shot, turn)
             message = conversation.assistant(answer, self.model.route.wire)
             passed = post_turn(fired.transcript.append(message), turn)
-            session.note(fired.told, (*fired.changes, said(message), *passed.changes))
-            session.note(passed.records)
+            told, changes = (*fired.told, *passed.records), (*fired.changes, said(message), *passed.changes)
+            session.note(told, changes)
             session.keep(passed.transcript)
             if request.issued != session.stored.issued:
                 session.stored = replace(session.stored, issued=request.issued)
@@ -308,11 +310,13 @@ class Run:
             return
         if await self.checkpoint("pre_tool_dispatch", closing=answer.tool_calls):
             return
-        happen = self.happenings.happen
-        await happen("pre_step", before_tools(self.iteration, answer.tool_calls))
+        happenings = self.happenings
+        if happenings.hears("pre_step"):
+            await happenings.happen("pre_step", before_tools(self.iteration, answer.tool_calls))
         receipts = await self._dispatched(answer.tool_calls)
         self._keep_results(receipts, soon=self._dispatcher.only_looks(answer.tool_calls))
-        await happen("post_step", after_tools(self.iteration, receipts))
+        if happenings.hears("post_step"):
+            await happenings.happen("post_step", after_tools(self.iteration, receipts))
         if self.session.cancelled:
             raise Stopped
         if self.may_go_on():
@@ -328,11 +332,8 @@ class Run:
 
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
-        cancel = Signal()
-        context = ToolContext(
-            session_id=self.session.id, cancel=cancel, emit=self._heard, workspace=self._workspace
-        )
-        async with self._company(cancel.set):
+        context = self._context
+        async with self._company(context.cancel.set):
             return await self._dispatcher.dispatch(calls, context, self._approvals)
 
     def _heard(self, event: str, payload: Payload) -> None:

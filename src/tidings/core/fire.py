@@ -169,14 +169,21 @@ def _withdrawn_meanwhile(transcript: Transcript, shot: Shot) -> list[Withdrawn]:
 
 
 def _effects(shot: Shot, unseen: list[Entry], marks: Marks) -> dict[str, object]:
-    return {
-        "postponed": [entry.event_id for entry in unseen],
-        "invalid": sorted(_invalid(shot)) if shot.unused else [],
-        "standing": listed(sorted(shot.standing, key=str)) if shot.standing else [],
-        "withdrawn": [msgspec.to_builtins(note) for note in marks.withdrawn],
-        "warned": sorted(marks.warned) if marks.warned else [],
-        "waiting": listed(shot.waiting) if shot.waiting else [],
-    }
+    """What the request changed besides; lists that would be empty are left out, and mostly all are."""
+    found: dict[str, object] = {}
+    if unseen:
+        found["postponed"] = [entry.event_id for entry in unseen]
+    if shot.unused:
+        found["invalid"] = sorted(_invalid(shot))
+    if shot.standing:
+        found["standing"] = listed(sorted(shot.standing, key=str))
+    if marks.withdrawn:
+        found["withdrawn"] = [msgspec.to_builtins(note) for note in marks.withdrawn]
+    if marks.warned:
+        found["warned"] = sorted(marks.warned)
+    if shot.waiting:
+        found["waiting"] = listed(shot.waiting)
+    return found
 
 
 def refire(transcript: Transcript, payload: dict[str, object]) -> Transcript:

@@ -116,11 +116,10 @@ class Attempt:
     def _finished(self, given: object, tool: Tool, desk: Desk) -> Receipt:
         if not isinstance(given, Outcome):
             raise TypeError(f"tool {tool.name!r} gave a {type(given).__name__}, not an Outcome")
-        for field, value, kind in (("text", given.text, str), ("data", given.data, (dict, Mapping))):
-            if not isinstance(value, kind):
-                wanted = "a string" if field == "text" else "a mapping"
-                got = f"it is a {type(value).__name__}, not {wanted}"
-                raise TypeError(f"tool {tool.name!r} gave an Outcome whose `{field}` cannot be used: {got}")
+        if not isinstance(given.text, str):
+            raise _unusable(tool, "text", given.text, "a string")
+        if not isinstance(given.data, (dict, Mapping)):
+            raise _unusable(tool, "data", given.data, "a mapping")
         return self._close(presentable(given, desk.max_output), "finished" if given.ok else "failed")
 
     def _stopped(self, stopped: Stopped, tool: Tool, desk: Desk) -> Receipt:
@@ -170,6 +169,11 @@ def presentable(outcome: Outcome, max_output: int) -> Outcome:
     return msgspec.structs.replace(
         outcome, text=clipped.text, truncated=outcome.truncated or clipped.truncated, original_size=size
     )
+
+
+def _unusable(tool: Tool, field: str, value: object, wanted: str) -> TypeError:
+    got = f"it is a {type(value).__name__}, not {wanted}"
+    return TypeError(f"tool {tool.name!r} gave an Outcome whose `{field}` cannot be used: {got}")
 
 
 def _find(call: ToolCall, tools: Mapping[str, Tool]) -> Tool:

@@ -69,10 +69,12 @@ class Dispatcher:
     ) -> tuple[Receipt, ...]:
         """Run the calls; every one is closed with a receipt. `watch` hears what the gate has to ask."""
         given = context or ToolContext()
-        emit = _emitter(self._on_event or given.emit)
+        hear = self._on_event or given.emit
+        emit = hear if isinstance(hear, Emitter) else Emitter(hear)
         tell = None if self._on_event is None else emit
-        attempts = [Attempt(call, watch, tell) for call in calls]
-        batch = _Batch(attempts, self._desk, msgspec.structs.replace(given, emit=emit), tell)
+        if given.emit is not emit:
+            given = msgspec.structs.replace(given, emit=emit)
+        batch = _Batch([Attempt(call, watch, tell) for call in calls], self._desk, given, tell)
         try:
             if len(calls) > 1 and self.only_looks(calls):
                 await batch.run_side_by_side(self._max_parallel)
@@ -88,6 +90,33 @@ class Dispatcher:
         tools = self._desk.tools
         can_run = [tools[call.name] for call in calls if call.problem is None and call.name in tools]
         return False not in [tool.read_only for tool in can_run]
+
+
+class Emitter:
+    """`hear`, called in the loop's own thread whoever emits; its failures are logged, not passed on."""
+
+    __slots__ = ("_hear", "_home", "_loop")
+
+    def __init__(self, hear: Emit) -> None:
+        self._hear = hear
+        self._loop = asyncio.get_running_loop()
+        self._home = threading.get_ident()
+
+    def __call__(self, event: str, payload: Payload) -> None:
+        """Emit an event, from any thread."""
+        if threading.get_ident() == self._home:
+            self._tell(event, payload)
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._tell, event, payload)
+        except RuntimeError:
+            _logger.warning("%s came after the event loop had closed: %r", event, payload)
+
+    def _tell(self, event: str, payload: Payload) -> None:
+        try:
+            self._hear(event, payload)
+        except Exception:
+            _logger.exception("a listener failed on %s", event)
 
 
 class _Batch:
@@ -129,28 +158,6 @@ class _Batch:
         self._closed[place] = receipt
         if self._tell is not None:
             self._tell("tool_call_closed", receipt.told)
-
-
-def _emitter(hear: Emit) -> Emit:
-    """`hear`, called in the loop's own thread whoever emits; its failures are logged, not passed on."""
-    loop, home = asyncio.get_running_loop(), threading.get_ident()
-
-    def tell(event: str, payload: Payload) -> None:
-        try:
-            hear(event, payload)
-        except Exception:
-            _logger.exception("a listener failed on %s", event)
-
-    def emit(event: str, payload: Payload) -> None:
-        if threading.get_ident() == home:
-            tell(event, payload)
-            return
-        try:
-            loop.call_soon_threadsafe(tell, event, payload)
-        except RuntimeError:
-            _logger.warning("%s came after the event loop had closed: %r", event, payload)
-
-    return emit
 
 
 def _by_name(tools: Iterable[Tool | Function]) -> dict[str, Tool]:
