@@ -125,6 +125,14 @@ def test_an_agent_that_could_not_be_read_again_is_refused() -> None:
         Session("s", agent_id=5)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("producer", ["zzz", 5, None, []])
+def test_a_producer_that_nobody_is_is_refused(producer: Any) -> None:
+    session = Session("s")
+    with pytest.raises(td.CallerError, match="`producer` must be one of pipeline, hook, provider"):
+        session.remind(body="b", producer=producer)
+    assert session.pending_injections()["pendingCount"] == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

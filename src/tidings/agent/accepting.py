@@ -11,11 +11,12 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
+from tidings.agent.arguments import expect
 from tidings.agent.store import Stored
 from tidings.core import records
 from tidings.core.lifecycle import inject
 from tidings.core.mailbox import Item, UserMessage
-from tidings.core.producers import ProducerName, build, ignored_fields
+from tidings.core.producers import PRODUCERS, ProducerName, build, ignored_fields
 from tidings.core.records import Record
 from tidings.core.reminder import Reminder
 from tidings.core.seams import with_mode
@@ -44,8 +45,10 @@ def accept(
     """Read what a sender gave, and hold it to what the sender may.
 
     Raises:
+        CallerError: nobody is called as `producer` says.
         DiagnosticError: HARN-RMD-001, 002 or 005, with every problem.
     """
+    expect("producer", producer, _is_producer, f"one of {', '.join(PRODUCERS)}")
     asked = given.get("mode") if mode is None else mode
     fields = {name: value for name, value in given.items() if name != "mode" or mode is not None}
     read, delivery, former = with_mode(
@@ -57,6 +60,10 @@ def accept(
     warned = _warnings(read, former, ignored_fields(producer, fields))
     told = (*admitted.records, *warned, *way.records, _queued(admitted.reminder, item))
     return Accepted(admitted.reminder, item, "id" in fields, told)
+
+
+def _is_producer(given: object) -> bool:
+    return isinstance(given, str) and given in PRODUCERS
 
 
 def is_known(stored: Stored, reminder: Reminder) -> bool:

@@ -149,6 +149,7 @@ class Session:
         """Accept a reminder; the seam that its mode names lets it in.
 
         Raises:
+            CallerError: `producer` is nobody.
             DiagnosticError: HARN-RMD-001, 002 or 005, with every problem.
             DuplicateReminderError: its id is known with other content.
             MailboxFullError: too much waits already.
