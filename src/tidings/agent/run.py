@@ -277,8 +277,8 @@ class Run:
             fired = fire(session.transcript, request.shot, turn)
             message = conversation.assistant(answer, self.model.route.wire)
             passed = post_turn(fired.transcript.append(message), turn)
-            told, changes = (*fired.told, *passed.records), (*fired.changes, said(message), *passed.changes)
-            session.note(told, changes)
+            session.note(fired.told, (*fired.changes, said(message), *passed.changes))
+            session.note(passed.records)
             session.keep(passed.transcript)
             if request.issued != session.stored.issued:
                 session.stored = replace(session.stored, issued=request.issued)
