@@ -2,17 +2,18 @@
 
 A scripted agent calls one tool per turn with twenty reminders pending and a SQLite log attached. It is
 compared, in the same run, with a bare loop that only builds and encodes the same request bodies: rounds
-of both alternate, and medians are reported. CPU time, because a neighbour's load would show up as waiting
-for the disk.
+of both alternate, neither finds garbage of the other, and medians are reported. CPU time, because a
+neighbour's load would show up as waiting for the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -124,11 +125,18 @@ class Round(msgspec.Struct, frozen=True):
         return cls((at[-1] - at[0]) / (len(at) - 1), early / tenth, late / tenth)
 
 
+def _round(work: Callable[[], list[float]]) -> Round:
+    gc.collect()
+    return Round.of(work())
+
+
 def run(quick: bool) -> list[Measurement]:
     """A turn over a bare one, and how both grow from the start to the end of a long session."""
     turns, rounds = (60, 1) if quick else (1_000, 15)
     with tempfile.TemporaryDirectory() as name:
-        pairs = [(Round.of(_loop(turns, Path(name))), Round.of(_bare(turns))) for _ in range(rounds)]
+        pairs = [
+            (_round(lambda: _loop(turns, Path(name))), _round(lambda: _bare(turns))) for _ in range(rounds)
+        ]
     turn = statistics.median(ours.turn for ours, _ in pairs)
     bare = statistics.median(theirs.turn for _, theirs in pairs)
     early = statistics.median(ours.early for ours, _ in pairs)
