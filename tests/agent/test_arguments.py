@@ -66,11 +66,11 @@ def test_a_path_in_the_place_of_a_log_is_refused_with_the_way_to_open_one() -> N
 
 
 def test_folders_of_a_session_are_paths_and_the_model_is_told_them() -> None:
-    session = Session("s", anchor=Path("/work/app"), roots=[Path("/work/lib"), "/work/docs"])
-    assert (session.anchor, session.roots) == ("/work/app", ("/work/lib", "/work/docs"))
+    session = Session("s", anchor=Path("/srv/app"), roots=[Path("/srv/lib"), "/srv/docs"])
+    assert (session.anchor, session.roots) == ("/srv/app", ("/srv/lib", "/srv/docs"))
     model = ScriptedModel(["done"])
     play(model=model, session=session, reminders=None)
-    assert "`/work/app`" in str(model.requests[0])
+    assert "`/srv/app`" in str(model.requests[0])
 
 
 @pytest.mark.parametrize(
