@@ -30,7 +30,7 @@ from tidings.agent.tools.function import tool
 PENDING = 20
 ROUTE = td.Route(name="bench", wire="openai_chat")
 SYSTEM = "You are a careful coding agent."
-ANSWER = "I look at the next file and then decide."
+ANSWER = "I look at src/{}.py and then decide."
 
 
 @tool(read_only=True)
@@ -60,7 +60,7 @@ class Fast:
         if self.made >= self.turns:
             return Answer(text="done")
         call = ToolCall(f"call_{self.made}", "look", {"path": f"src/{self.made}.py"})
-        return Answer(text=ANSWER, tool_calls=(call,), stop="tools")
+        return Answer(text=ANSWER.format(self.made), tool_calls=(call,), stop="tools")
 
 
 def _loop(turns: int, folder: Path) -> list[float]:
@@ -104,7 +104,7 @@ def _bare(turns: int) -> list[float]:
             "type": "function",
             "function": {"name": "look", "arguments": arguments},
         }
-        history.append({"role": "assistant", "content": ANSWER, "tool_calls": [call]})
+        history.append({"role": "assistant", "content": ANSWER.format(turn), "tool_calls": [call]})
         result = f"src/{turn}.py: nothing new"
         history.append({"role": "tool", "tool_call_id": f"call_{turn}", "content": result})
     return at

@@ -74,6 +74,7 @@ class Writer:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
+        self._cursor = connection.cursor()
         self.written_bytes = 0
         self._path = path
         self._pid = os.getpid()
@@ -125,16 +126,16 @@ class Writer:
 
     def _attempt(self, packets: Packets) -> list[Move] | None:
         """Run the transaction; None when a remembered head was not the head any more."""
-        connection, heads = self.connection, self._heads
-        connection.execute("BEGIN IMMEDIATE")
+        cursor, heads = self._cursor, self._heads
+        cursor.execute("BEGIN IMMEDIATE")
         if not packets.keys() <= heads.keys():
             heads = {topic: heads.get(topic) or self._load(topic) for topic in packets}
         stacked = stack(packets, heads)
-        if connection.executemany(_ADVANCE, stacked.moves).rowcount != len(packets):
-            connection.execute("ROLLBACK")
+        if cursor.executemany(_ADVANCE, stacked.moves).rowcount != len(packets):
+            cursor.execute("ROLLBACK")
             return None
-        connection.executemany(_INSERT, stacked.rows)
-        connection.execute("COMMIT")
+        cursor.executemany(_INSERT, stacked.rows)
+        cursor.execute("COMMIT")
         self._remember(stacked.heads)
         self.written_bytes += _COMMIT_BYTES + sum([len(row[3]) for row in stacked.rows])
         return stacked.moves

@@ -7,8 +7,6 @@ those searches look, so that nothing they would find is missed. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import compress
-from operator import not_
 
 from tidings.agent.providers.review import runtime, structured
 
@@ -32,9 +30,4 @@ def holds_evidence(value: object, depth: int = 0) -> bool:
         inside = value
     else:
         return False
-    if _PLAIN.issuperset(map(type, inside)):
-        return False
-    for item in compress(inside, map(not_, map(_PLAIN.__contains__, map(type, inside)))):
-        if holds_evidence(item, depth + 1):
-            return True
-    return False
+    return any(holds_evidence(item, depth + 1) for item in inside if type(item) not in _PLAIN)
