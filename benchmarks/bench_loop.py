@@ -1,9 +1,9 @@
 """The loop without the model: turns per second, and how they grow with the history.
 
 A scripted agent calls one tool per turn with twenty reminders pending and a SQLite log attached. It is
-compared, in the same run, with a bare loop that only builds and encodes the same request bodies: rounds
-of both alternate, neither finds garbage of the other, and medians are reported. CPU time, because a
-neighbour's load would show up as waiting for the disk.
+compared, in the same run, with a bare loop: the same model, the same tool, and the same request bodies,
+built and encoded. Rounds of both alternate, neither finds garbage of the other, and medians are reported.
+CPU time, because a neighbour's load would show up as waiting for the disk.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ SYSTEM = "You are a careful coding agent."
 ANSWER = "I look at src/{}.py and then decide."
 
 
-@tool(read_only=True)
-async def look(path: str) -> str:
+async def _look(path: str) -> str:
     """Look at a file."""
     return f"{path}: nothing new"
 
@@ -63,7 +62,7 @@ class Fast:
         return Answer(text=ANSWER.format(self.made), tool_calls=(call,), stop="tools")
 
 
-def _loop(turns: int, folder: Path) -> list[float]:
+def run_loop(model: Fast, folder: Path) -> list[float]:
     """When each request of a whole loop was made."""
     with td.open_log(f"sqlite:///{folder}/{time.monotonic_ns()}.db") as log:
         session = Session("bench", log=log)
@@ -73,41 +72,45 @@ def _loop(turns: int, folder: Path) -> list[float]:
                 session.keep(
                     td.inject_reminder(session.transcript, body=body, preserve_on_compact=True).transcript
                 )
-        model = Fast(turns)
         asyncio.run(
             agent_loop(
                 "work",
                 SYSTEM,
                 model=model,
-                tools=[look],
+                tools=[tool(_look, name="look", read_only=True)],
                 session=session,
                 registry=Registry(),
-                max_iterations=turns + 1,
+                max_iterations=model.turns + 1,
             )
         )
     return model.at
 
 
-def _bare(turns: int) -> list[float]:
-    """When each of the same bodies was built and encoded, and nothing else done."""
+def run_bare(model: Fast) -> list[float]:
+    """When each of the same bodies was built and encoded, by a loop that does nothing else."""
+    asyncio.run(_bare(model))
+    return model.at
+
+
+async def _bare(model: Fast) -> None:
+    """Ask the same model and run the same tool until it is done."""
     reminders = [f"src/{n}.py changed in another editor; re-read it." for n in range(PENDING)]
     history: list[dict[str, object]] = [{"role": "user", "content": "work"}]
-    at = [time.process_time()]
-    for turn in range(1, turns + 1):
+    while True:
         parts = [SYSTEM, *[f"System reminder:\n{body}" for body in reminders]]
         system = {"role": "system", "content": "\n\n".join(parts)}
-        msgspec.json.encode({"messages": [system, *history]})
-        at.append(time.process_time())
-        arguments = msgspec.json.encode({"path": f"src/{turn}.py"}).decode()
-        call = {
-            "id": f"call_{turn}",
+        answer = await model.answer({"messages": [system, *history]})
+        if not answer.tool_calls:
+            return
+        (call,) = answer.tool_calls
+        asked = {
+            "id": call.id,
             "type": "function",
-            "function": {"name": "look", "arguments": arguments},
+            "function": {"name": call.name, "arguments": msgspec.json.encode(call.arguments).decode()},
         }
-        history.append({"role": "assistant", "content": ANSWER.format(turn), "tool_calls": [call]})
-        result = f"src/{turn}.py: nothing new"
-        history.append({"role": "tool", "tool_call_id": f"call_{turn}", "content": result})
-    return at
+        history.append({"role": "assistant", "content": answer.text, "tool_calls": [asked]})
+        result = await _look(str(call.arguments["path"]))
+        history.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 
 class Round(msgspec.Struct, frozen=True):
@@ -135,7 +138,8 @@ def run(quick: bool) -> list[Measurement]:
     turns, rounds = (60, 1) if quick else (1_000, 15)
     with tempfile.TemporaryDirectory() as name:
         pairs = [
-            (_round(lambda: _loop(turns, Path(name))), _round(lambda: _bare(turns))) for _ in range(rounds)
+            (_round(lambda: run_loop(Fast(turns), Path(name))), _round(lambda: run_bare(Fast(turns))))
+            for _ in range(rounds)
         ]
     turn = statistics.median(ours.turn for ours, _ in pairs)
     bare = statistics.median(theirs.turn for _, theirs in pairs)

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from benchmarks.__main__ import NAMES, row
+from benchmarks.bench_loop import Fast, run_bare, run_loop
 from benchmarks.measure import Measurement, measurement, met
+from tidings.agent.port import Answer
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,3 +52,23 @@ def test_a_row_shows_figure_target_and_verdict() -> None:
     one = measurement("speed", 2.0, target="<= 3", detail="so fast")
     assert one == Measurement("speed", 2.0, "x", "<= 3", True, "so fast")
     assert row(one).split() == ["speed", "2.00", "x", "<=", "3", "met", "so", "fast"]
+
+
+class Listening(Fast):
+    """The model of the loop's benchmark, which also keeps what it is asked."""
+
+    def __init__(self, turns: int) -> None:
+        super().__init__(turns)
+        self.bodies: list[bytes] = []
+
+    async def answer(self, body: object, *_: object) -> Answer:
+        self.bodies.append(msgspec.json.encode(body))
+        return await super().answer(body)
+
+
+def test_the_loop_and_the_bare_one_build_the_same_bodies(tmp_path: Path) -> None:
+    ours, bare = Listening(12), Listening(12)
+    run_loop(ours, tmp_path)
+    run_bare(bare)
+    assert len(ours.bodies) == 12
+    assert ours.bodies == bare.bodies
