@@ -90,3 +90,19 @@ def test_calls_of_a_refused_answer_are_not_run_and_the_history_stays_valid() -> 
     assert play("more", model=model, session=session).status == "done"
     roles = [message["role"] for message in model.requests[0]["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "user"]
+
+
+def test_a_result_prints_short_however_much_the_tools_gave() -> None:
+    @tool(read_only=True)
+    async def read() -> str:
+        """Read."""
+        return "x" * 10_000
+
+    model = ScriptedModel([call("read"), "y" * 10_000])
+    result = play(model=model, tools=[read], session=Session("s"))
+    assert len(result.receipts[0].outcome.text) == 10_000
+    assert repr(result) == (
+        f"LoopResult(text='{'y' * 79}, status='done', iterations=2, "
+        "transcript=Transcript(session_id='s', agent_id=None, messages=4, pending=0, turn=2), receipts=1, "
+        f"usage={result.usage!r}, undelivered=0, error=None)"
+    )

@@ -45,6 +45,14 @@ class LoopResult(msgspec.Struct, frozen=True, kw_only=True):
     undelivered: tuple[Payload, ...] = ()
     error: str | None = None
 
+    def __repr__(self) -> str:
+        """Short, whatever tools gave: `asyncio.run` writes a result down as it ends, to throw it away."""
+        return (
+            f"LoopResult(text={self.text!r:.80}, status={self.status!r}, iterations={self.iterations}, "
+            f"transcript={self.transcript!r}, receipts={len(self.receipts)}, usage={self.usage!r}, "
+            f"undelivered={len(self.undelivered)}, error={self.error!r:.80})"
+        )
+
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     """When and how a long conversation is made shorter.
