@@ -14,7 +14,7 @@ import pytest
 
 from tests.hosts.desks import news
 from tests.hosts.events import WORKSPACE, payload
-from tests.hub.test_kill import Process
+from tests.hub.test_kill import Process, accepted
 from tidings.hub import envelope
 from tidings.hub.client import ask
 from tidings.hub.failure import HubError
@@ -62,17 +62,6 @@ class Agent:
         self.told.update(re.findall(r"news (r\d+)\.", news(answer)))
 
 
-async def remind(place: Place, name: str) -> None:
-    """Send a reminder until it is accepted."""
-    params = {"id": name, "body": f"news {name}.", "to": {"workspace": WORKSPACE}, "ttlTurns": 1}
-    while True:
-        try:
-            await ask(place.socket, "hub/remind", params)
-            return
-        except HubError:
-            await asyncio.sleep(0.02)
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_what_is_told_is_told_once_and_only_answers_under_way_are_lost(tmp_path: Path, seed: int) -> None:
     environ = {**os.environ, "TIDINGS_HOME": str(tmp_path / "home"), "XDG_RUNTIME_DIR": str(tmp_path)}
@@ -90,7 +79,8 @@ def test_what_is_told_is_told_once_and_only_answers_under_way_are_lost(tmp_path:
             for agent in agents:
                 group.create_task(agent.work(done))
             for name in everything:
-                await remind(place, name)
+                to = {"workspace": WORKSPACE}
+                await accepted(place, {"id": name, "body": f"news {name}.", "to": to, "ttlTurns": 1})
                 if name in deaths:
                     assert await hub.end(signal.SIGKILL) == -signal.SIGKILL
                     await hub.start()

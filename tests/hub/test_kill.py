@@ -18,6 +18,7 @@ import pytest
 
 import tidings as td
 from tidings.core.records import LIFECYCLE_TOPIC
+from tidings.core.reminder import Payload
 from tidings.hub import Attached, envelope
 from tidings.hub.client import ask
 from tidings.hub.failure import HubError
@@ -52,6 +53,16 @@ class Process:
         return await self.child.wait()
 
 
+async def accepted(place: Place, params: Payload) -> None:
+    """Send a reminder until the hub says that it has it."""
+    while True:
+        try:
+            await ask(place.socket, "hub/remind", params)
+            return
+        except HubError:
+            await asyncio.sleep(0.02)
+
+
 async def send_all(place: Place, hub: Process) -> None:
     """Send every reminder until it is accepted; kill the hub now and then, while answers are under way."""
     crowd = asyncio.Semaphore(8)
@@ -59,12 +70,7 @@ async def send_all(place: Place, hub: Process) -> None:
     async def send(number: int) -> None:
         params = {"id": f"r{number}", "body": f"news {number}", "to": {"session": "s"}}
         async with crowd:
-            while True:
-                try:
-                    await ask(place.socket, "hub/remind", params)
-                    return
-                except HubError:
-                    await asyncio.sleep(0.02)
+            await accepted(place, params)
 
     async with asyncio.TaskGroup() as group:
         for number in range(COUNT):
@@ -147,18 +153,12 @@ class Loop:
         return await self.child.wait()
 
 
-async def produce(place: Place, producer: int, accepted: asyncio.Queue[str]) -> None:
+async def produce(place: Place, producer: int, done: asyncio.Queue[str]) -> None:
     """One producer's reminders, each sent until the hub says that it has it."""
     for number in range(PRODUCED):
         name = f"p{producer}-{number}"
-        params = {"id": name, "body": name, "to": {"session": "s"}, "ttlTurns": 1}
-        while True:
-            try:
-                await ask(place.socket, "hub/remind", params)
-                break
-            except HubError:
-                await asyncio.sleep(0.02)
-        accepted.put_nowait(name)
+        await accepted(place, {"id": name, "body": name, "to": {"session": "s"}, "ttlTurns": 1})
+        done.put_nowait(name)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -182,12 +182,12 @@ def test_whoever_is_killed_no_accepted_reminder_is_lost_and_none_is_twice_in_the
     async def play(hub: Process, loop: Loop) -> None:
         await hub.start()
         await loop.start()
-        accepted: asyncio.Queue[str] = asyncio.Queue()
+        done: asyncio.Queue[str] = asyncio.Queue()
         async with asyncio.TaskGroup() as producers:
             for producer in range(PRODUCERS):
-                producers.create_task(produce(place, producer, accepted))
+                producers.create_task(produce(place, producer, done))
             for count in range(PRODUCERS * PRODUCED):
-                await accepted.get()
+                await done.get()
                 if count in deaths:
                     victim: Process | Loop = hub if chance.random() < 0.5 else loop
                     assert await victim.end(signal.SIGKILL) == -signal.SIGKILL
