@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from tests.core.build import ids, reminder, transcript
-from tidings.core.fire import Shot, Shown, Unused, Warned, fire
+from tidings.core.fire import Shot, Shown, Unused, Warned, fire, refire
 from tidings.core.lifecycle import inject, post_turn
 from tidings.core.transcript import Transcript
 
@@ -99,3 +102,29 @@ def test_what_leaves_while_the_model_answers_is_noted_because_the_history_shows_
     assert [(w.reminder_id, w.reason, w.body) for w in done.transcript.pending.withdrawn] == [
         ("a", "cleared", "old text")
     ]
+
+
+BROKEN = {"kind": "system_reminder", "id": "e1", "reminder": {"id": "r1", "body": ""}}
+"""An event that no request can use."""
+
+
+@pytest.mark.parametrize(
+    ("part", "answered"),
+    [
+        ("postponed", shot("a")),
+        ("invalid", shot("a", "b", unused=(Unused("r1", "invalid"),))),
+        ("standing", shot("a", "b", standing=frozenset({"a"}))),
+        ("withdrawn", shot("a", "b", issued=(reminder("gone"),))),
+        ("warned", shot("a", "b", warnings=(Warned("code", "hook", "said", "a"),))),
+        ("waiting", shot("a", "b", waiting=("b",))),
+    ],
+)
+def test_replay_knows_everything_that_a_request_changed(part: str, answered: Shot) -> None:
+    before = inject(Transcript(events=[BROKEN]), reminder("a", ttl_turns=2), "e2").transcript
+    before = inject(before, reminder("b", ttl_turns=2), "e3").transcript
+    fired = fire(before, answered, 3)
+    (change,) = fired.changes
+    stored = msgspec.json.decode(msgspec.json.encode(change.payload))
+    assert stored.keys() == {"turn", part}
+    assert refire(before, stored).to_dict() == fired.transcript.to_dict()
+    assert fired.transcript.to_dict() != refire(before, {"turn": 3}).to_dict()
