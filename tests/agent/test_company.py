@@ -40,13 +40,13 @@ def test_a_hook_that_answers_each_report_with_another_holds_nobody_up() -> None:
 
 def test_a_cancel_between_the_look_and_the_wait_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session("s")
-    entering = Company.__aenter__
+    waiting = Company.during
 
-    async def cancelled_just_before(company: Company) -> None:
+    async def cancelled_just_before(company: Company, *wait: object) -> object:
         session.cancel()
-        await entering(company)
+        return await waiting(company, *wait)
 
-    monkeypatch.setattr(Company, "__aenter__", cancelled_just_before)
+    monkeypatch.setattr(Company, "during", cancelled_just_before)
     model = ScriptedModel(["never kept"])
     assert play(model=model, session=session).status == "cancelled"
     assert [m["role"] for m in session.transcript.messages] == ["user"]

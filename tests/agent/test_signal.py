@@ -31,18 +31,24 @@ def test_a_hearer_may_leave_while_it_is_called() -> None:
 
 
 def test_those_who_wait_are_woken_as_by_any_event() -> None:
-    async def main() -> bool:
-        signal = Signal()
-        waiting = asyncio.ensure_future(signal.wait())
+    async def main(signal: Signal | asyncio.Event) -> list[object]:
+        waiting = [asyncio.ensure_future(signal.wait()) for _ in range(3)]
         await asyncio.sleep(0)
+        waiting.pop().cancel()
         signal.set()
-        return await waiting
+        signal.set()
+        at_once = await signal.wait()
+        signal.clear()
+        again = asyncio.ensure_future(signal.wait())
+        woken = await asyncio.gather(*waiting)
+        return [at_once, *woken, signal.is_set(), again.done(), again.cancel()]
 
-    async def bounded() -> bool:
+    async def bounded(signal: Signal | asyncio.Event) -> list[object]:
         async with asyncio.timeout(10):
-            return await main()
+            return await main(signal)
 
-    assert asyncio.run(bounded())
+    expected = [True, True, True, False, False, True]
+    assert [asyncio.run(bounded(kind())) for kind in (Signal, asyncio.Event)] == [expected, expected]
 
 
 def test_news_from_another_thread_is_heard_in_the_loops_own() -> None:

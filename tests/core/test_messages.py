@@ -49,3 +49,17 @@ def test_a_list_with_another_message_anywhere_does_not_begin_with_it(
     other = messages[:length]
     other[changed % length] = {"role": "user", "content": "something else"}
     assert not MessageList.of(messages).begins_with(MessageList.of(other))
+
+
+@given(continued=st.lists(st.integers(0, 1_000), max_size=60))
+def test_every_version_stays_as_it_was_whichever_of_them_is_continued(continued: list[int]) -> None:
+    versions: list[tuple[MessageList, list[Message]]] = [(MessageList(), [])]
+    for number, place in enumerate(continued):
+        made, plain = versions[place % len(versions)]
+        message = {"role": "user", "content": f"said {number}"}
+        versions.append((made.append(message), [*plain, message]))
+    for made, plain in versions:
+        last = plain[-1] if plain else None
+        assert ([*made], [*made.listing()], len(made), made.last) == (plain, plain, len(plain), last)
+        for other, begun in versions:
+            assert made.begins_with(other) == (plain[: len(begun)] == begun)

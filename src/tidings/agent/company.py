@@ -1,20 +1,21 @@
 """What a run hears while it waits for its model or its tools: a cancel, and what its children report.
 
 No task waits for it: the session's signal calls back. Reports are told to the hooks by one task at a time,
-which the block starts, owns and waits for; what is left and all other news is for the seams. `run.py` waits
+which the wait starts, owns and waits for; what is left and all other news is for the seams. `run.py` waits
 in its company.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from tidings.agent.emitted import reports
 from tidings.agent.happenings import Happenings
 from tidings.agent.session import Session
-from tidings.agent.signal import Signal
+
+T = TypeVar("T")
 
 
 class Cut:
@@ -50,39 +51,35 @@ class Cut:
 
 
 class Company:
-    """A block during which `stop` is called when the session is cancelled."""
+    """Keeps one run company in its waits, of which there is one at a time."""
 
-    def __init__(
-        self, session: Session, happenings: Happenings, news: Signal, stop: Callable[[], None]
-    ) -> None:
+    def __init__(self, session: Session, happenings: Happenings) -> None:
         self._session = session
         self._happenings = happenings
+        self._stop: Callable[[], None] | None = None
+        self._telling: asyncio.Task[None] | None = None
+
+    async def during(self, work: Awaitable[T], stop: Callable[[], None]) -> T:
+        """What `work` gives; `stop` is called when the session is cancelled meanwhile."""
         self._stop = stop
-        self._telling = news.telling(self._hear)
-        self._task: asyncio.Task[None] | None = None
-        self._over = False
+        try:
+            self.hear()
+            return await work
+        finally:
+            self._stop = None
+            if self._telling is not None:
+                telling, self._telling = self._telling, None
+                await telling
 
-    async def __aenter__(self) -> None:
-        self._telling.__enter__()
-        self._hear()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._telling.__exit__(kind, error, trace)
-        self._over = True
-        if self._task is not None:
-            await self._task
-
-    def _hear(self) -> None:
+    def hear(self) -> None:
+        """Look for what cannot wait for the next seam. The session's news calls this."""
+        if self._stop is None:
+            return
         if self._session.cancelled:
             self._stop()
-        elif reports(self._session.stored.events) and (self._task is None or self._task.done()):
-            self._task = asyncio.ensure_future(self._tell())
+        elif reports(self._session.stored.events) and (self._telling is None or self._telling.done()):
+            self._telling = asyncio.ensure_future(self._tell())
 
     async def _tell(self) -> None:
-        while not self._over and (waiting := reports(self._session.stored.events)):
+        while self._stop is not None and (waiting := reports(self._session.stored.events)):
             await self._happenings.handle(waiting)

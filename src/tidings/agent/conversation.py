@@ -149,7 +149,7 @@ class _Unfit(Exception):
 def _turn(wire: Wire, form: Form, message: Message, calls: list[Call]) -> list[Payload]:
     """The native items of this wire, else rebuilt; a turn that says nothing is left out."""
     native = message.get("native")
-    if isinstance(native, Mapping) and native.get("wire") == wire:
+    if native and isinstance(native, Mapping) and native.get("wire") == wire:
         items = _list(native.get("items"), "native.items")
         return [dict(item) for item in items if not is_empty(item)]
     text = message.get("content") or ""

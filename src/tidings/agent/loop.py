@@ -127,7 +127,7 @@ async def agent_loop(
             workspace=_workspace(workspace, place),
             on_text=on_text,
         )
-        with place.working() as run.news:
+        with place.working() as run.news, run.news.telling(run.company.hear):
             try:
                 return await _play(run, task, daemon)
             finally:

@@ -9,7 +9,7 @@ that a table or a pure function could decide; every step is one commit of the se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -119,6 +119,7 @@ class Run:
         self._system_text: object = None
         self._wire = WireMessages(model)
         self.news = Signal()
+        self.company = Company(session, happenings)
 
     async def checkpoint(self, seam: Seam, closing: Sequence[ToolCall] = ()) -> tuple[Item, ...]:
         """Let in what this seam takes. Every drain of the loop goes through here and is recorded.
@@ -256,8 +257,7 @@ class Run:
             raise Stopped
         cut = Cut()
         try:
-            async with self._company(cut.ask):
-                given = await work
+            given = await self.company.during(work, cut.ask)
         except asyncio.CancelledError:
             if cut.ended():
                 raise Stopped from None
@@ -265,9 +265,6 @@ class Run:
         if cut.ended():
             raise Stopped
         return given
-
-    def _company(self, stop: Callable[[], None]) -> Company:
-        return Company(self.session, self.happenings, self.news, stop)
 
     def _answered(self, request: Request, answer: Answer) -> None:
         """The answer is in: one commit says what it showed, keeps it and counts the ttls down."""
@@ -333,8 +330,8 @@ class Run:
     async def _ran(self, calls: Sequence[ToolCall]) -> tuple[Receipt, ...]:
         """Run the calls; a cancel closes those that are open, each with an honest result."""
         context = self._context
-        async with self._company(context.cancel.set):
-            return await self._dispatcher.dispatch(calls, context, self._approvals)
+        running = self._dispatcher.dispatch(calls, context, self._approvals)
+        return await self.company.during(running, context.cancel.set)
 
     def _heard(self, event: str, payload: Payload) -> None:
         """What a tool raises goes to the hooks; what the dispatcher reports they hear otherwise."""

@@ -114,8 +114,9 @@ class Session:
     def note_later(self, records: Sequence[Record] = (), changes: Sequence[Change] = ()) -> None:
         """Write what can wait with the next step that notes something, to spare it a commit of its own."""
         with self._lock:
-            self._later[0].extend(records)
-            self._later[1].extend(changes)
+            told, done = self._later
+            told += records
+            done += changes
 
     def settle(self) -> None:
         """Write the changes that could wait; records may wait on. Call inside a step."""

@@ -62,7 +62,7 @@ def gather(name: str, given: SystemInput) -> list[Piece]:
 
 def joined(pieces: Sequence[Piece]) -> str:
     """All pieces as one text, blocks by their text."""
-    return "\n\n".join(text for piece in pieces if (text := piece_text(piece)))
+    return "\n\n".join([text for piece in pieces if (text := piece_text(piece))])
 
 
 def piece_text(piece: Piece) -> str:

@@ -225,9 +225,10 @@ def write(transcript: Transcript, told: Sequence[Record | Alike], changes: Seque
         }
         written += gathered_of(LIFECYCLE_TOPIC, told, context)
     if changes and session_id is not None:
-        agent: Payload = {} if state.agent_id is None else {"agent_id": state.agent_id}
-        topic, kinds = transcript_topic(session_id), [change.kind for change in changes]
-        written.append((topic, kinds, [change.payload | agent for change in changes]))
+        payloads: list[Mapping[str, object]] = [change.payload for change in changes]
+        if state.agent_id is not None:
+            payloads = [{**payload, "agent_id": state.agent_id} for payload in payloads]
+        written.append((transcript_topic(session_id), [change.kind for change in changes], payloads))
     if gathered is None and written:
         journal.write(written)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -20,7 +20,7 @@ Block: TypeAlias = Mapping[str, object]
 """`{"type": "text", "text"}` or `{"type": "image", "media_type", "data"}` with base64 data."""
 
 
-class Call(NamedTuple):
+class Call(msgspec.Struct, frozen=True):
     """A tool call in the neutral form."""
 
     id: str
@@ -28,7 +28,7 @@ class Call(NamedTuple):
     arguments: Payload
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True):
     """A tool's result in the neutral form."""
 
     call_id: str
@@ -175,7 +175,7 @@ class _Plain:
     def assistant(self, text: str, calls: Sequence[Call]) -> list[Payload]:
         message: Payload = {"role": "assistant", "content": text}
         if calls:
-            message["tool_calls"] = [call._asdict() for call in calls]
+            message["tool_calls"] = [msgspec.structs.asdict(call) for call in calls]
         return [message]
 
     def tools(self, results: Sequence[Result], answered: Sequence[Payload]) -> list[Payload]:  # noqa: ARG002

@@ -7,7 +7,6 @@ through, and the dispatcher then closes the call itself.
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import time
 import traceback
@@ -97,7 +96,7 @@ class Attempt:
         named = {"tool_call_id": self.call.id, "tool_name": self.call.name}
         tell("permission_asked", {**named, "arguments": self.call.arguments})
         deciding = desk.gate.decide(request, self._watch)
-        verdict = await supervise(deciding, stop=context.cancel, told=asyncio.Event())
+        verdict = await supervise(deciding, stop=context.cancel, told=Signal())
         tell("permission_replied", {**named, **msgspec.to_builtins(verdict)})
         return verdict
 

@@ -52,13 +52,10 @@ class Dispatcher:
         self._desk = Desk(
             tools=_by_name(tools), gate=approval or Gate(), deadline=deadline, max_output=max_output
         )
+        self.specs: tuple[ToolSpec, ...] = tuple([tool.spec for tool in self._desk.tools.values()])
+        """What the model is told, in the order the tools were given."""
         self._max_parallel = max_parallel
         self._on_event = on_event
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """What the model is told, in the order the tools were given."""
-        return tuple(tool.spec for tool in self._desk.tools.values())
 
     def tool(self, name: str) -> Tool | None:
         """The tool of that name."""
@@ -152,7 +149,7 @@ class _Batch:
                 self._close(place, attempt.cancelled())
 
     def receipts(self) -> tuple[Receipt, ...]:
-        return tuple(self._closed[place] for place in range(len(self._attempts)))
+        return tuple([self._closed[place] for place in range(len(self._attempts))])
 
     def _close(self, place: int, receipt: Receipt) -> None:
         self._closed[place] = receipt

@@ -23,6 +23,8 @@ from tidings.errors import CallerError
 
 _SHOWN = 80
 _SHOWN_SCHEMA = 400
+_SCALARS = frozenset((str, int, float, bool))
+"""What needs no conversion if it is exactly that."""
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -150,6 +152,8 @@ def _annotated_text(hint: object) -> str | None:
 
 def _convert(value: object, hint: object) -> object:
     """`value` in the type of `hint`; whole floats may stand for integers, as in JSON Schema."""
+    if type(value) is hint and hint in _SCALARS:
+        return value
     try:
         return msgspec.convert(value, cast(type, hint))
     except msgspec.ValidationError:

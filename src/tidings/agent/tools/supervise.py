@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable
+from types import CoroutineType
 from typing import Literal, TypeAlias, TypeVar
 
 from tidings.agent.signal import Signal
@@ -32,7 +33,7 @@ class Stopped(Exception):
 
 
 async def supervise(
-    work: Awaitable[_T], *, stop: Signal, told: asyncio.Event, deadline: float | None = None
+    work: Awaitable[_T], *, stop: Signal, told: Signal, deadline: float | None = None
 ) -> _T:
     """What `work` gives. `told` is set once it is over, for threads that cannot be cancelled.
 
@@ -41,7 +42,7 @@ async def supervise(
         ToolError: the work cancelled itself, or raised what is no `Exception`.
     """
     loop = asyncio.get_running_loop()
-    task = loop.create_task(work) if isinstance(work, Coroutine) else asyncio.ensure_future(work)
+    task = loop.create_task(work) if isinstance(work, CoroutineType) else asyncio.ensure_future(work)
     try:
         if not stop.is_set():
             await asyncio.sleep(0)  # much work is over after its first step: nobody has to wake us then

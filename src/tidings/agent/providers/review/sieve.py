@@ -30,4 +30,6 @@ def holds_evidence(value: object, depth: int = 0) -> bool:
         inside = value
     else:
         return False
+    if _PLAIN.issuperset(map(type, inside)):
+        return False
     return any(holds_evidence(item, depth + 1) for item in inside if type(item) not in _PLAIN)
