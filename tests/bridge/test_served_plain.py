@@ -454,7 +454,7 @@ BAD_LINES: list[tuple[bytes, int, object]] = [
     (b'{"id":7,"method":"session/remind","params":{"body":"b","ttlTurns":0}}', -32602, 7),
     (b'{"id":7,"method":"session/revoke_reminder","params":{"reminderId":"gone"}}', -32602, 7),
     (b'{"id":[1],"method":"no/such"}', -32601, None),
-    (b'{"id":7,"method":"no/such","params":{"deep":' + b"[" * 5000 + b"]" * 5000 + b"}}", -32700, None),
+    (b'{"id":7,"method":"no/such","params":{"deep":' + b"[" * 50_000 + b"]" * 50_000 + b"}}", -32700, None),
     (b'"' + b"x" * (LONGEST_LINE + 10) + b'"', -32600, None),
 ]
 

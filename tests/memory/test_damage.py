@@ -15,6 +15,7 @@ from tests.memory.opening import DEADLINE, open_store
 from tidings.memory.failure import MemoryCorruptError, MemoryStoreError, MemoryUnavailableError
 from tidings.memory.health import check, repair
 from tidings.memory.rescue import rescued
+from tidings.memory.schema import connect
 from tidings.memory.store import MemoryStore
 from tidings.memory.transfer import export_lines
 
@@ -110,6 +111,22 @@ def test_a_damaged_file_is_said_to_be_damaged_and_never_anything_else(
         outcomes = [type(error).__name__]
     assert set(outcomes) <= {"", "MemoryCorruptError"}
     assert "MemoryCorruptError" in outcomes
+
+
+def open_here(path: Path) -> list[str]:
+    """The files of this process that are `path`, or belong to it."""
+    links = [Path(entry.path) for entry in os.scandir("/proc/self/fd")]
+    found = [str(link.readlink()) for link in links if link.is_symlink()]
+    return [name for name in found if name.startswith(str(path))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="there is no list of open files here")
+def test_a_file_that_cannot_be_used_is_not_kept_open(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(b"no database " * 1_000)
+    with pytest.raises(MemoryCorruptError) as kept:
+        connect(path, 1.0)
+    assert (open_here(path), str(path) in str(kept.value)) == ([], True)
 
 
 @pytest.mark.parametrize("damage", KINDS)

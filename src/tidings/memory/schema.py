@@ -100,10 +100,14 @@ def connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
         connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
         )
+    except sqlite3.Error as error:
+        raise memory_error(error, path) from error
+    try:
         connection.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
         connection.execute("PRAGMA secure_delete = ON").fetchone()
         connection.execute("PRAGMA temp_store = MEMORY")
     except sqlite3.Error as error:
+        connection.close()
         raise memory_error(error, path) from error
     return connection
 

@@ -38,6 +38,8 @@ class Folder:
             raise ToolError(f"path {path!r} cannot be used: {error}") from error
         if not found.is_relative_to(self.root):
             raise ToolError(f"path {path!r} leads outside the workspace; use one inside {str(self.root)!r}")
+        if any(part.is_symlink() for part in (found, *found.parents)):  # what is resolved holds no other
+            raise ToolError(f"path {path!r} cannot be used: a link on it leads back to itself")
         return found
 
     def name(self, path: Path) -> str:
