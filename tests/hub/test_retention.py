@@ -291,7 +291,7 @@ def test_a_damaged_topic_does_not_keep_the_others(tmp_path: Path, caplog: pytest
             await register(hub, name)
             await tell_each(hub, [1, 2, 3], name)
         log._writer.connection.execute(
-            "UPDATE records SET kind = 'x' WHERE id = 2 + ? * (SELECT id FROM topics WHERE name = ?)",
+            "UPDATE records SET kind = 'x' WHERE id = 2 + ? * (SELECT id FROM chains WHERE name = ?)",
             (SPAN, S),
         )
         clock.pass_seconds(10)

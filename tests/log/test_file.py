@@ -57,8 +57,8 @@ def test_a_database_of_another_application_is_refused_untouched(tmp_path: Path) 
 def test_a_file_of_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     open_log(path).close()
-    change(path, "PRAGMA user_version = 3")
-    with pytest.raises(LogUnavailableError, match="has schema 3, this Tidings reads up to 2"):
+    change(path, "PRAGMA user_version = 4")
+    with pytest.raises(LogUnavailableError, match="has schema 4, this Tidings reads up to 3"):
         open_log(path)
 
 

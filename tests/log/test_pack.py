@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -12,15 +11,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidings.log import LogRecord, Verified, open_log
+from tidings.log import Verified, open_log
 from tidings.log.chain import Row
 from tidings.log.entry import Columns, Entry, Series
 from tidings.log.pack import MOST_CHARACTERS, MOST_RECORDS, count, packets, packets_of, unpacked
 from tidings.log.writer import stack
 from tidings.testing.log_contract import take
-
-OLD = Path(__file__).parent / "fixtures" / "schema-1.sqlite"
-"""What Tidings wrote when every record had a row of its own: seven records in `t`, two in `u`."""
 
 KINDS = st.sampled_from(["k", "k.l", "ü", "20"])
 PAYLOADS = st.sampled_from(["{}", '{"text":"a\\nb  c"}', '{"ü":"\u2028"}'])
@@ -34,7 +30,7 @@ def rows_in(path: Path) -> list[tuple[int, str]]:
 
 
 def pack(entries: list[Entry], first: int) -> list[Row]:
-    return stack(packets(Columns.of(entries)), {"t": (0, first - 1, bytes(32))}).rows
+    return stack(packets(Columns.of(entries)), {"t": (0, first - 1, bytes(32))}).rows["records"]
 
 
 @given(entries=ENTRIES)
@@ -108,36 +104,6 @@ def test_a_long_batch_is_read_from_any_place(tmp_path: Path) -> None:
         for start in (0, 1, 100, 255, 256, 257, 699, 700):
             assert list(log.read("t", start)) == list(records[start:])
         assert log.verify() == Verified(topics=1, records=700, batches=1)
-
-
-def test_a_log_of_an_older_tidings_is_read_verified_and_written(tmp_path: Path) -> None:
-    path = tmp_path / "log.db"
-    shutil.copy(OLD, path)
-    before = rows_in(path)
-    with open_log(path, clock=lambda: 8) as log:
-        many = [LogRecord(n + 1, "t", "k.many", {"n": n}, 1_700_000_000_001) for n in range(1, 5)]
-        old = [
-            LogRecord(1, "t", "k.one", {"n": 0, "text": "line\nend"}, 1_700_000_000_000),
-            *many,
-            LogRecord(6, "t", "k.one", {"n": 5}, 1_700_000_000_002),
-            LogRecord(7, "t", "k.last", {"n": 6, "deep": {"ä": [1, None]}}, 1_700_000_000_003),
-        ]
-        assert list(log.read("t")) == old
-        assert list(log.read("t", 2, "k.many")) == many[1:]
-        assert log.verify() == Verified(topics=2, records=9, batches=6)
-        new = log.append_batch([("t", "k.new", {"n": 7}), ("t", "k.new", {"n": 8})])
-        assert list(log.read("t")) == [*old, *new]
-        assert list(log.read("t", 7)) == list(new)
-        assert log.verify() == Verified(topics=2, records=11, batches=7)
-    assert rows_in(path) == [*before[:7], (9, "k.new "), *before[7:]]
-
-
-def test_an_older_file_is_marked_so_that_no_older_tidings_misreads_it(tmp_path: Path) -> None:
-    path = tmp_path / "log.db"
-    shutil.copy(OLD, path)
-    with open_log(path), open_log(path) as again, closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
-        assert again.verify().records == 9
 
 
 def test_a_subscriber_that_begins_inside_a_row_gets_the_rest_of_it(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidings.core.records import LIFECYCLE_TOPIC
 from tidings.errors import LogUsageError
 from tidings.log import EventLog, LogRecord, open_log
 from tidings.log.entry import MAX_DEPTH, Entry, entries_of
 from tidings.testing.log_contract import take
 
-TOPICS = st.sampled_from(["a", "b", "session.1.transcript"])
+TOPICS = st.sampled_from(["a", "session.1.transcript", LIFECYCLE_TOPIC])
 KINDS = st.sampled_from(["x", "x.y", "x.y.z", "xy", "ü", "X"])
 SCALARS = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
 PAYLOADS = st.dictionaries(

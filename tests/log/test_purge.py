@@ -19,7 +19,7 @@ from tidings.log.purge import RESERVE_PAGES, Cut, cut_off
 from tidings.log.record import CHECKPOINTS, mark_of
 from tidings.log.sqlite import SqliteLog
 
-T, CHECKS = 1 << 40, 2 << 40
+T, CHECKS = 2 << 40, 3 << 40
 """The row before the first of `t`, and before the first checkpoint."""
 
 TAMPERINGS = {
@@ -28,15 +28,15 @@ TAMPERINGS = {
     "a purged record put back": ([f"INSERT INTO records VALUES ({T + 4}, 1, 'k', '{{}}', NULL)"], "", 0),
     "a base moved on": (
         [
-            f"UPDATE topics SET base_cursor = 6, base_link = (SELECT link FROM records WHERE id = {T + 6}) "
-            "WHERE id = 1",
+            f"UPDATE chains SET base_cursor = 6, base_link = (SELECT link FROM records WHERE id = {T + 6}) "
+            "WHERE id = 2",
             f"DELETE FROM records WHERE id > {T} AND id <= {T + 6}",
         ],
         "t",
         6,
     ),
-    "a base moved back": (["UPDATE topics SET base_cursor = 3 WHERE id = 1"], "t", 4),
-    "a base with another link": (["UPDATE topics SET base_link = zeroblob(32) WHERE id = 1"], "t", 5),
+    "a base moved back": (["UPDATE chains SET base_cursor = 3 WHERE id = 2"], "t", 4),
+    "a base with another link": (["UPDATE chains SET base_link = zeroblob(32) WHERE id = 2"], "t", 5),
     "an altered checkpoint": (
         [
             "UPDATE records SET payload = replace(payload, '\"purged_through\":4', '\"purged_through\":2') "
@@ -49,13 +49,13 @@ TAMPERINGS = {
     "a checkpoint removed with its head": (
         [
             f"DELETE FROM records WHERE id > {CHECKS}",
-            "UPDATE topics SET cursor = 0, link = zeroblob(32) WHERE id = 2",
+            "UPDATE chains SET cursor = 0, link = zeroblob(32) WHERE id = 3",
         ],
         "t",
         4,
     ),
     "all checkpoints removed with their topic": (
-        [f"DELETE FROM records WHERE id > {CHECKS}", "DELETE FROM topics WHERE id = 2"],
+        [f"DELETE FROM records WHERE id > {CHECKS}", "DELETE FROM chains WHERE id = 3"],
         "t",
         4,
     ),
@@ -248,9 +248,9 @@ def test_a_page_read_during_a_purge_has_no_hole(tmp_path: Path) -> None:
     [
         ("BEGIN IMMEDIATE", 0),
         ("DELETE FROM records", 0),
-        ("UPDATE topics SET base_cursor", 0),
+        ("UPDATE chains SET base_cursor", 0),
         ("INSERT INTO records", 0),
-        ("UPDATE topics SET cursor", 0),
+        ("UPDATE chains SET cursor", 0),
         ("COMMIT", 0),
         ("PRAGMA incremental_vacuum", 200),
     ],

@@ -8,87 +8,104 @@ from pathlib import Path
 
 import pytest
 
+from tidings.core.records import LIFECYCLE_TOPIC
 from tidings.errors import LogCorruptError
 from tidings.log import open_log
 from tidings.log.chain import link
 
-ROW = (1 << 40) + 4
-SECOND = 2 << 40
-BATCH = ROW + 4
+PLACES = {"t": (2, "records"), LIFECYCLE_TOPIC: (1, "first_records")}
+"""Topics, with the number each has in a new file, and the table that its rows are in."""
 ANOTHER = "payload = replace(payload, '6', '9')"
 TURNED = "payload = replace(replace(replace(payload, '6', 'x'), '7', '6'), 'x', '7')"
 SHORT = '{"n":5}\n{"n":6}'
-TAMPERINGS = {
-    "an altered payload": ([f"UPDATE records SET payload = '{{}}' WHERE id = {ROW}"], "t", 4),
-    "an altered kind": ([f"UPDATE records SET kind = 'other' WHERE id = {ROW}"], "t", 4),
-    "an altered time": ([f"UPDATE records SET at_ms = 1 WHERE id = {ROW}"], "t", 4),
-    "an altered link": ([f"UPDATE records SET link = zeroblob(32) WHERE id = {ROW}"], "t", 4),
-    "a removed link": ([f"UPDATE records SET link = NULL WHERE id = {ROW}"], "t", 4),
-    "a removed record": ([f"DELETE FROM records WHERE id = {ROW}"], "t", 4),
-    "a removed tail": ([f"DELETE FROM records WHERE id > {ROW} AND id < {SECOND}"], "t", 5),
-    "a removed topic's records": (["DELETE FROM records WHERE id < 2 << 40"], "t", 1),
-    "a tail removed with its cursor": (
-        [
-            f"DELETE FROM records WHERE id > {ROW} AND id < {SECOND}",
-            "UPDATE topics SET cursor = 4 WHERE id = 1",
-        ],
-        "t",
-        4,
-    ),
-    "a record inserted at the end": (
-        [f"INSERT INTO records VALUES ({ROW + 20}, 1, 'k', '{{}}', NULL)"],
-        "t",
-        9,
-    ),
-    "a record inserted in the middle": (
-        [
-            *(f"UPDATE records SET id = id + 1 WHERE id = {ROW + n}" for n in (4, 1, 0)),
-            f"INSERT INTO records VALUES ({ROW}, 1, 'k', '{{}}', NULL)",
-            "UPDATE topics SET cursor = cursor + 1 WHERE id = 1",
-        ],
-        "t",
-        4,
-    ),
-    "a record moved between topics": ([f"UPDATE records SET id = {SECOND} + 2 WHERE id = {ROW}"], "t", 4),
-    "a payload inside a batch": ([f"UPDATE records SET {ANOTHER} WHERE id = {BATCH}"], "t", 6),
-    "payloads that changed places": ([f"UPDATE records SET {TURNED} WHERE id = {BATCH}"], "t", 6),
-    "a kind inside a batch": ([f"UPDATE records SET kind = 'k l k' WHERE id = {BATCH}"], "t", 6),
-    "a kind spelled out": ([f"UPDATE records SET kind = 'k k k' WHERE id = {BATCH}"], "t", 6),
-    "a kind that is no text": ([f"UPDATE records SET kind = x'00' WHERE id = {BATCH}"], "t", 6),
-    "a record left out of a batch": (
-        [f"UPDATE records SET kind = 'k ', payload = '{SHORT}' WHERE id = {BATCH}"],
-        "t",
-        6,
-    ),
-    "a batch in two rows": (
-        [
-            f"UPDATE records SET kind = 'k ', payload = '{SHORT}', id = {BATCH - 1} WHERE id = {BATCH}",
-            f"INSERT INTO records SELECT {BATCH}, at_ms, 'k', '{{\"n\":7}}', link "
-            f"FROM records WHERE id = {BATCH - 1}",
-        ],
-        "t",
-        6,
-    ),
-    "a renamed topic": (["UPDATE topics SET name = 'renamed' WHERE id = 1"], "renamed", 1),
-    "a removed topic": (["DELETE FROM topics WHERE id = 1"], "", 0),
-    "records of no topic": (["DELETE FROM topics WHERE id = 2"], "", 0),
-}  # fmt: skip
 
 
-def make(path: Path) -> None:
-    """Five commits of one, then a batch of three, in `t`; one record in `u`."""
+def row(topic: str) -> int:
+    """The row of the topic's fourth record."""
+    return (PLACES[topic][0] << 40) + 4
+
+
+def tamperings(topic: str) -> dict[str, tuple[list[str], str, int]]:
+    """What is done to a file, and the topic and cursor at which it is found."""
+    number, table = PLACES[topic]
+    following, fourth = (number + 1) << 40, row(topic)
+    batch = fourth + 4
+    return {
+        "an altered payload": ([f"UPDATE {table} SET payload = '{{}}' WHERE id = {fourth}"], topic, 4),
+        "an altered kind": ([f"UPDATE {table} SET kind = 'other' WHERE id = {fourth}"], topic, 4),
+        "an altered time": ([f"UPDATE {table} SET at_ms = 1 WHERE id = {fourth}"], topic, 4),
+        "an altered link": ([f"UPDATE {table} SET link = zeroblob(32) WHERE id = {fourth}"], topic, 4),
+        "a removed link": ([f"UPDATE {table} SET link = NULL WHERE id = {fourth}"], topic, 4),
+        "a removed record": ([f"DELETE FROM {table} WHERE id = {fourth}"], topic, 4),
+        "a removed tail": ([f"DELETE FROM {table} WHERE id > {fourth} AND id < {following}"], topic, 5),
+        "a removed topic's records": ([f"DELETE FROM {table} WHERE id < {following}"], topic, 1),
+        "a tail removed with its cursor": (
+            [
+                f"DELETE FROM {table} WHERE id > {fourth} AND id < {following}",
+                f"UPDATE chains SET cursor = 4 WHERE id = {number}",
+            ],
+            topic,
+            4,
+        ),
+        "a record inserted at the end": (
+            [f"INSERT INTO {table} VALUES ({fourth + 20}, 1, 'k', '{{}}', NULL)"],
+            topic,
+            9,
+        ),
+        "a record inserted in the middle": (
+            [
+                *(f"UPDATE {table} SET id = id + 1 WHERE id = {fourth + n}" for n in (4, 1, 0)),
+                f"INSERT INTO {table} VALUES ({fourth}, 1, 'k', '{{}}', NULL)",
+                f"UPDATE chains SET cursor = cursor + 1 WHERE id = {number}",
+            ],
+            topic,
+            4,
+        ),
+        "a record moved between topics": (
+            [f"UPDATE {table} SET id = {following} + 2 WHERE id = {fourth}"],
+            topic,
+            4,
+        ),
+        "a payload inside a batch": ([f"UPDATE {table} SET {ANOTHER} WHERE id = {batch}"], topic, 6),
+        "payloads that changed places": ([f"UPDATE {table} SET {TURNED} WHERE id = {batch}"], topic, 6),
+        "a kind inside a batch": ([f"UPDATE {table} SET kind = 'k l k' WHERE id = {batch}"], topic, 6),
+        "a kind spelled out": ([f"UPDATE {table} SET kind = 'k k k' WHERE id = {batch}"], topic, 6),
+        "a kind that is no text": ([f"UPDATE {table} SET kind = x'00' WHERE id = {batch}"], topic, 6),
+        "a record left out of a batch": (
+            [f"UPDATE {table} SET kind = 'k ', payload = '{SHORT}' WHERE id = {batch}"],
+            topic,
+            6,
+        ),
+        "a batch in two rows": (
+            [
+                f"UPDATE {table} SET kind = 'k ', payload = '{SHORT}', id = {batch - 1} WHERE id = {batch}",
+                f"INSERT INTO {table} SELECT {batch}, at_ms, 'k', '{{\"n\":7}}', link "
+                f"FROM {table} WHERE id = {batch - 1}",
+            ],
+            topic,
+            6,
+        ),
+        "a renamed topic": ([f"UPDATE chains SET name = 'renamed' WHERE id = {number}"], "renamed", 1),
+        "a removed topic": ([f"DELETE FROM chains WHERE id = {number}"], "", 0),
+        "records of no topic": ([f"DELETE FROM chains WHERE id = {number + 1}"], "", 0),
+    }  # fmt: skip
+
+
+def make(path: Path, topic: str = "t") -> None:
+    """Five commits of one, then a batch of three, in `topic`; one record in `u`."""
     with open_log(path, clock=lambda: 1_700_000_000_000) as log:
         for number in range(5):
-            log.append("t", "k", {"n": number})
-        log.append_batch([("t", "k", {"n": number}) for number in range(5, 8)])
+            log.append(topic, "k", {"n": number})
+        log.append_batch([(topic, "k", {"n": number}) for number in range(5, 8)])
         log.append("u", "k", {})
 
 
-@pytest.mark.parametrize("tampering", TAMPERINGS)
-def test_tampering_is_found_where_it_happened(tmp_path: Path, tampering: str) -> None:
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("tampering", tamperings("t"))
+def test_tampering_is_found_where_it_happened(tmp_path: Path, tampering: str, where: str) -> None:
     path = tmp_path / "log.db"
-    make(path)
-    statements, topic, cursor = TAMPERINGS[tampering]
+    make(path, where)
+    statements, topic, cursor = tamperings(where)[tampering]
     with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
             assert connection.execute(statement).rowcount > 0
@@ -104,10 +121,10 @@ def test_history_cut_off_without_a_checkpoint_is_found(tmp_path: Path) -> None:
     make(path)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(
-            "UPDATE topics SET base_cursor = 4, "
-            f"base_link = (SELECT link FROM records WHERE id = {ROW}) WHERE id = 1"
+            "UPDATE chains SET base_cursor = 4, "
+            f"base_link = (SELECT link FROM records WHERE id = {row('t')}) WHERE id = 2"
         )
-        connection.execute(f"DELETE FROM records WHERE id <= {ROW}")
+        connection.execute(f"DELETE FROM records WHERE id <= {row('t')}")
         connection.commit()
     with open_log(path) as log, pytest.raises(LogCorruptError, match="no checkpoint says") as raised:
         log.verify()

@@ -18,6 +18,8 @@ Row = tuple[int, int, str, str, bytes | None]
 
 ORIGIN = bytes(32)
 SPAN = 1 << 40
+TABLES = ("first_records", "records")
+"""Where rows are: those of topic 1, and those of all others."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -25,6 +27,11 @@ _encode = msgspec.msgpack.Encoder().encode
 def row_id(topic_id: int, cursor: int) -> int:
     """Pack topic and cursor into the one integer that the records are clustered by."""
     return topic_id * SPAN + cursor
+
+
+def table_of(topic_id: int) -> str:
+    """The table that a topic's rows are in."""
+    return TABLES[topic_id != 1]
 
 
 def link(previous: bytes, topic: str, rows: Sequence[Row]) -> bytes:

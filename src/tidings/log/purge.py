@@ -14,26 +14,25 @@ from pathlib import Path
 import msgspec
 
 from tidings.errors import LogCorruptError
-from tidings.log.chain import ORIGIN, SPAN, row_id
+from tidings.log.chain import ORIGIN, SPAN, row_id, table_of
 from tidings.log.checkpoint import entries_for, told
 from tidings.log.entry import Columns
 from tidings.log.failure import log_error
 from tidings.log.pack import WHOLE, packets
 from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, mark_of
 from tidings.log.verify import Topic, check_chain, checkpoints_in, find_topic
-from tidings.log.writer import Head, stack
+from tidings.log.writer import Head, insert_rows, stack
 
 RESERVE_PAGES = 256
 """How many free pages a file keeps, 1 MiB: what is purged bit by bit makes room for what is written."""
 
 _CUT = """
-    SELECT id, link FROM records WHERE id > ? AND id <= ? AND link IS NOT NULL ORDER BY id DESC LIMIT 1"""
-_FIRST = f"SELECT kind, {WHOLE}, at_ms FROM records WHERE id > ? ORDER BY id LIMIT 1"
-_DELETE = "DELETE FROM records WHERE id > ? AND id <= ?"
-_REBASE = "UPDATE topics SET base_cursor = ?, base_link = ? WHERE id = ?"
-_INSERT = "INSERT INTO records (id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
-_CREATE = "INSERT INTO topics (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
-_ADVANCE = "UPDATE topics SET cursor = ?, link = ? WHERE id = ?"
+    SELECT id, link FROM {} WHERE id > ? AND id <= ? AND link IS NOT NULL ORDER BY id DESC LIMIT 1"""
+_FIRST = f"SELECT kind, {WHOLE}, at_ms FROM {{}} WHERE id > ? ORDER BY id LIMIT 1"
+_DELETE = "DELETE FROM {} WHERE id > ? AND id <= ?"
+_REBASE = "UPDATE chains SET base_cursor = ?, base_link = ? WHERE id = ?"
+_CREATE = "INSERT INTO chains (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
+_ADVANCE = "UPDATE chains SET cursor = ?, link = ? WHERE id = ?"
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -73,7 +72,7 @@ def find_cut(connection: sqlite3.Connection, topic: str, through: int, path: Pat
         if found is None:
             return None
         bounds = (row_id(found.id, found.base_cursor), row_id(found.id, min(through, found.cursor)))
-        last = connection.execute(_CUT, bounds).fetchone()
+        last = connection.execute(_CUT.format(table_of(found.id)), bounds).fetchone()
         if last is None:
             return None
         cursor = last[0] % SPAN
@@ -94,7 +93,7 @@ def cut_off(connection: sqlite3.Connection, cut: Cut, purged: Checkpoint, whole:
         return False
     known = checkpoints_in(connection) if cut.topic == CHECKPOINTS else {}
     bounds = (row_id(found.id, cut.base), row_id(found.id, cut.cursor))
-    if connection.execute(_DELETE, bounds).rowcount != cut.rows:
+    if connection.execute(_DELETE.format(table_of(found.id)), bounds).rowcount != cut.rows:
         raise LogCorruptError(f"topic {cut.topic!r} lacks records before {cut.cursor}", topic=cut.topic)
     connection.execute(_REBASE, (cut.cursor, cut.link, found.id))
     _write(connection, told(purged, known), purged.at_ms)
@@ -118,7 +117,8 @@ def _first(connection: sqlite3.Connection, topic: Topic) -> str:
     """The mark of the topic's first record, which is gone if it was purged before."""
     if topic.base_cursor:
         return checkpoints_in(connection)[topic.name].first
-    kinds, payloads, at_ms = connection.execute(_FIRST, (row_id(topic.id, 0),)).fetchone()
+    first = connection.execute(_FIRST.format(table_of(topic.id)), (row_id(topic.id, 0),))
+    kinds, payloads, at_ms = first.fetchone()
     kind, payload = kinds.partition(" ")[0], payloads.partition("\n")[0]
     return mark_of(LogRecord(1, topic.name, kind, payload, at_ms))
 
@@ -132,5 +132,5 @@ def _write(connection: sqlite3.Connection, checkpoints: Sequence[Checkpoint], no
         head = (found.id, found.cursor, found.link)
     laid = stack(packets(Columns.of(entries_for(checkpoints, now))), {CHECKPOINTS: head})
     topic_id, cursor, link = laid.heads[CHECKPOINTS]
-    connection.executemany(_INSERT, laid.rows)
+    insert_rows(connection.cursor(), laid)
     connection.execute(_ADVANCE, (cursor, link, topic_id))

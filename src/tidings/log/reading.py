@@ -19,24 +19,24 @@ from typing import Any
 import msgspec
 
 from tidings.errors import LogCorruptError
-from tidings.log.chain import SPAN, row_id
+from tidings.log.chain import SPAN, TABLES, row_id, table_of
 from tidings.log.failure import closed_error, log_error
 from tidings.log.follow import FIRST_PAGE, Page, check_kept, next_size
 from tidings.log.pack import WHOLE, count, unpacked
 from tidings.log.record import LogRecord, decode_payloads
 
-_EXTENT = "SELECT id, base_cursor, cursor FROM topics WHERE name = ?"
-_TOPICS = "SELECT name FROM topics WHERE cursor > base_cursor ORDER BY name"
+_EXTENT = "SELECT id, base_cursor, cursor FROM chains WHERE name = ?"
+_TOPICS = "SELECT name FROM chains WHERE cursor > base_cursor ORDER BY name"
 _PAGES = "SELECT page_size, page_count FROM pragma_page_size, pragma_page_count"
-_PAYLOADS = f"SELECT id - ?, kind, {WHOLE} FROM records WHERE id > ? AND id <= ? ORDER BY id"
-_END = f"coalesce((SELECT min(id) FROM records WHERE id >= ?1 + ?3 AND id < ?1 + {SPAN}), ?1 + ?3)"
+_PAYLOADS = f"SELECT id - ?, kind, {WHOLE} FROM {{}} WHERE id > ? AND id <= ? ORDER BY id"
+_END = f"coalesce((SELECT min(id) FROM {{0}} WHERE id >= ?1 + ?3 AND id < ?1 + {SPAN}), ?1 + ?3)"
 _JOINED = f"""
     SELECT {_END} - ?1, group_concat(id - ?1), group_concat(at_ms), group_concat(kind, char(10)),
-           group_concat(payloads, char(10)), (SELECT base_cursor FROM topics WHERE id = ?1 / {SPAN})
-    FROM (SELECT id, at_ms, kind, {WHOLE} AS payloads FROM records WHERE id > ?1 + ?2 AND id <= {_END} {{}}
+           group_concat(payloads, char(10)), (SELECT base_cursor FROM chains WHERE id = ?1 / {SPAN})
+    FROM (SELECT id, at_ms, kind, {WHOLE} AS payloads FROM {{0}} WHERE id > ?1 + ?2 AND id <= {_END} {{1}}
           ORDER BY id)"""
-_ROWS = _JOINED.format("")
-_ROWS_OF_KIND = _JOINED.format("AND instr(' ' || kind, ' ' || ?4)")
+_ROWS = {table: _JOINED.format(table, "") for table in TABLES}
+_ROWS_OF_KIND = {table: _JOINED.format(table, "AND instr(' ' || kind, ' ' || ?4)") for table in TABLES}
 
 _numbers = msgspec.json.Decoder(list[int]).decode
 
@@ -125,7 +125,8 @@ class Reader:
 
     def _joined(self, bounds: tuple[int, int, int], kind_prefix: str) -> Joined | None:
         """Fetch a page's columns; None when they are too long for SQLite to join."""
-        query, prefix = (_ROWS_OF_KIND, (kind_prefix,)) if kind_prefix else (_ROWS, ())
+        queries, prefix = (_ROWS_OF_KIND, (kind_prefix,)) if kind_prefix else (_ROWS, ())
+        query = queries[table_of(bounds[0] // SPAN)]
         try:
             joined: Joined = self._fetch(query, *bounds, *prefix)[0]
         except sqlite3.DataError as error:
@@ -152,7 +153,8 @@ class Reader:
     def _damaged(self, topic: str, bounds: tuple[int, int, int]) -> LogCorruptError:
         """Find which of a page's records cannot be decoded."""
         first, position, end = bounds
-        rows = self._fetch(_PAYLOADS, first, first + position, first + end)
+        query = _PAYLOADS.format(table_of(first // SPAN))
+        rows = self._fetch(query, first, first + position, first + end)
         cursor = next((at for row in rows for at in _undecodable(*row)), position + 1)
         return LogCorruptError(
             f"event log {self._path}: topic {topic!r} does not decode at cursor {cursor}; "

@@ -14,17 +14,17 @@ from pathlib import Path
 import msgspec
 
 from tidings.errors import LogCorruptError
-from tidings.log.chain import ORIGIN, SPAN, Row, link, row_id
+from tidings.log.chain import ORIGIN, SPAN, TABLES, Row, link, row_id, table_of
 from tidings.log.checkpoint import newest
 from tidings.log.failure import log_error
 from tidings.log.pack import WHOLE, count
 from tidings.log.record import CHECKPOINTS, Checkpoint, Verified
 
-_COLUMNS = "SELECT id, name, base_cursor, base_link, cursor, link FROM topics"
+_COLUMNS = "SELECT id, name, base_cursor, base_link, cursor, link FROM chains"
 _TOPICS = f"{_COLUMNS} ORDER BY id"
 _TOPIC = f"{_COLUMNS} WHERE name = ?"
-_STATED = f"SELECT {WHOLE} FROM records WHERE id > ? AND id < ? ORDER BY id"
-_ROWS = "SELECT id, at_ms, kind, payload, link FROM records WHERE id > ? AND id < ? ORDER BY id"
+_STATED = f"SELECT {WHOLE} FROM {{}} WHERE id > ? AND id < ? ORDER BY id"
+_ROWS = "SELECT id, at_ms, kind, payload, link FROM {} WHERE id > ? AND id < ? ORDER BY id"
 
 
 class Topic(msgspec.Struct, frozen=True):
@@ -81,7 +81,8 @@ def checkpoints_in(connection: sqlite3.Connection) -> dict[str, Checkpoint]:
     if found is None:
         return {}
     bounds = (row_id(found.id, found.base_cursor), row_id(found.id + 1, 0))
-    return newest(line for (lines,) in connection.execute(_STATED, bounds) for line in lines.split("\n"))
+    stated = connection.execute(_STATED.format(table_of(found.id)), bounds)
+    return newest(line for (lines,) in stated for line in lines.split("\n"))
 
 
 def _check_bases(connection: sqlite3.Connection, topics: list[Topic], path: Path) -> tuple[Checkpoint, ...]:
@@ -138,7 +139,7 @@ def _batches(connection: sqlite3.Connection, topic: Topic, end: int) -> Iterator
     """Group a topic's rows before `end` by commit; the last lacks its link when the tail was cut."""
     bounds = (row_id(topic.id, topic.base_cursor), end)
     batch: list[Row] = []
-    for row in connection.execute(_ROWS, bounds):
+    for row in connection.execute(_ROWS.format(table_of(topic.id)), bounds):
         batch.append(row)
         if row[4] is not None:
             yield batch
@@ -158,7 +159,7 @@ def _check_dense(rows: list[Row], topic: Topic, cursor: int, path: Path) -> int:
 
 
 def _check_no_stray(connection: sqlite3.Connection, rows: int, path: Path) -> None:
-    stored = connection.execute("SELECT count(*) FROM records").fetchone()[0]
+    stored = sum(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES)
     if stored != rows:
         raise LogCorruptError(f"event log {path}: {stored - rows} rows belong to no topic's chain")
 

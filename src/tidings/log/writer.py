@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from tidings.errors import LogCorruptError, LogUsageError
-from tidings.log.chain import ORIGIN, SPAN, Row
+from tidings.log.chain import ORIGIN, SPAN, TABLES, Row, table_of
 from tidings.log.chain import link as link_of
 from tidings.log.failure import closed_error, log_error
 from tidings.log.pack import Packets
@@ -29,10 +29,11 @@ _REMEMBERED_TOPICS = 10_000
 _COMMIT_BYTES = 3 * 4096
 """What even the smallest commit adds to the write-ahead log: a few pages, whole."""
 
-_INSERT = "INSERT INTO records (id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
-_ADVANCE = "UPDATE topics SET cursor = ?, link = ? WHERE id = ? AND cursor = ? AND link = ?"
-_FIND = "SELECT id, cursor, link FROM topics WHERE name = ?"
-_CREATE = "INSERT INTO topics (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
+_COLUMNS = "(id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
+_INSERT = {table: f"INSERT INTO {table} {_COLUMNS}" for table in TABLES}
+_ADVANCE = "UPDATE chains SET cursor = ?, link = ? WHERE id = ? AND cursor = ? AND link = ?"
+_FIND = "SELECT id, cursor, link FROM chains WHERE name = ?"
+_CREATE = "INSERT INTO chains (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
 
 
 Head: TypeAlias = tuple[int, int, bytes]
@@ -42,16 +43,16 @@ Move: TypeAlias = tuple[int, bytes, int, int, bytes]
 
 
 class Stack(msgspec.Struct, frozen=True):
-    """Packets laid on their heads: rows to insert, and where the heads go."""
+    """Packets laid on their heads: rows to insert, by table, and where the heads go."""
 
-    rows: list[Row]
+    rows: dict[str, list[Row]]
     heads: dict[str, Head]
     moves: list[Move]
 
 
 def stack(packets: Packets, heads: Mapping[str, Head]) -> Stack:
     """Give each packet its place and each topic its next link."""
-    rows: list[Row] = []
+    rows: dict[str, list[Row]] = {}
     after: dict[str, Head] = {}
     moves: list[Move] = []
     for topic, given in packets.items():
@@ -65,8 +66,14 @@ def stack(packets: Packets, heads: Mapping[str, Head]) -> Stack:
         laid[-1] = (first + last, at_ms, kinds, payloads, link)
         after[topic] = (topic_id, last, link)
         moves.append((last, link, topic_id, before, previous))
-        rows += laid
+        rows.setdefault(table_of(topic_id), []).extend(laid)
     return Stack(rows, after, moves)
+
+
+def insert_rows(cursor: sqlite3.Cursor, stacked: Stack) -> None:
+    """Put the rows into their tables, inside the caller's transaction."""
+    for table, rows in stacked.rows.items():
+        cursor.executemany(_INSERT[table], rows)
 
 
 class Writer:
@@ -134,10 +141,12 @@ class Writer:
         if cursor.executemany(_ADVANCE, stacked.moves).rowcount != len(packets):
             cursor.execute("ROLLBACK")
             return None
-        cursor.executemany(_INSERT, stacked.rows)
+        insert_rows(cursor, stacked)
         cursor.execute("COMMIT")
         self._remember(stacked.heads)
-        self.written_bytes += _COMMIT_BYTES + sum([len(row[3]) for row in stacked.rows])
+        self.written_bytes += _COMMIT_BYTES + sum(
+            [len(row[3]) for rows in stacked.rows.values() for row in rows]
+        )
         return stacked.moves
 
     def _attempt_afresh(self, packets: Packets) -> list[Move]:
