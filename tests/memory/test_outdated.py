@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,6 @@ def test_when_the_newer_stands_in_the_conversation_the_older_does_not_come_back(
     ],
 )
 def test_the_rules_by_themselves(older: str, newer: str, rules: tuple[bool, bool, bool]) -> None:
-    stems = Stems()
-    old, new = stems.of(older), stems.of(newer)
+    with closing(Stems()) as stems:
+        old, new = stems.of(older), stems.of(newer)
     assert (is_variant(new, old), is_change(newer, new, old), is_akin(new, old)) == rules
