@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 from tidings.errors import LogUnavailableError, SubscriberLaggedError
-from tidings.log import open_log
+from tidings.log import open_log, schema
 from tidings.log.sqlite import SqliteLog
 
 
@@ -90,13 +92,26 @@ def read_on(path: Path, last: str) -> None:
 def die_in_purge(path: Path, statement: str) -> None:
     """Purge, and be killed when SQLite is about to run a statement that begins so."""
     log = SqliteLog(path)
-
-    def watch(running: str) -> None:
-        if running.startswith(statement):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    log._writer.connection.set_trace_callback(watch)
+    log._writer.connection.set_trace_callback(partial(die_at, statement))
     log.purge("t", 200)
+
+
+def die_in_opening(path: Path, statement: str) -> None:
+    """Open a log, and be killed when SQLite is about to run a statement that begins so."""
+    connect = schema.connect
+
+    def watched(file: Path, busy_seconds: float) -> sqlite3.Connection:
+        connection = connect(file, busy_seconds)
+        connection.set_trace_callback(partial(die_at, statement))
+        return connection
+
+    schema.connect = watched
+    SqliteLog(path)
+
+
+def die_at(statement: str, running: str) -> None:
+    if running.startswith(statement):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def refuse_read_only(path: Path) -> None:
@@ -118,6 +133,7 @@ if __name__ == "__main__":
         "purge": purge,
         "read_on": read_on,
         "die_in_purge": die_in_purge,
+        "die_in_opening": die_in_opening,
         "refuse_read_only": refuse_read_only,
     }
     roles[sys.argv[1]](Path(sys.argv[2]), *sys.argv[3:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -95,6 +96,21 @@ def test_an_older_tidings_that_has_the_file_open_writes_nothing_more(tmp_path: P
         open_log(path).close()
         with pytest.raises(sqlite3.OperationalError, match="no such table: topics"):
             older.execute(advance)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["ALTER TABLE", "CREATE TABLE", "INSERT INTO", "DELETE FROM", "PRAGMA user_version = ", "COMMIT"],
+)
+def test_killed_while_a_file_is_brought_up_to_date_it_is_the_old_one(
+    tmp_path: Path, statement: str
+) -> None:
+    path = copied(SECOND, tmp_path)
+    with child("die_in_opening", path, statement) as dying:
+        assert dying.wait(DEADLINE) == -signal.SIGKILL
+    assert version_of(path) == 2
+    with open_log(path) as log:
+        assert (version_of(path), log.verify().records) == (VERSION, 9)
 
 
 def test_processes_that_open_an_older_file_at_once_agree(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def clear(transcript: Transcript, selector: Selector) -> Removed:
     shelf = state.shelf
     if not shelf.scopes and selector.tag is None and (selector.id is None or selector.dedupe_key is None):
         left, gone = shelf.pull(selector.id, selector.dedupe_key)
-        return _removed(transcript, left, gone, "cleared")
+        return _removed(transcript, state, left, gone, "cleared")
     matching = [e for e in _candidates(shelf, selector) if selector.matches(e.reminder)]
     return remove(transcript, sorted(matching, key=lambda entry: entry.seq), "cleared")
 
@@ -239,12 +239,14 @@ def _in_scope(shelf: Shelf, selector: Selector, scope: str | None) -> Sequence[E
 
 def remove(transcript: Transcript, entries: Sequence[Entry], reason: str) -> Removed:
     """Remove these entries of the transcript."""
-    shelf = transcript.state.shelf.change([(entry, None) for entry in entries])
-    return _removed(transcript, shelf, tuple(entries), reason)
-
-
-def _removed(transcript: Transcript, shelf: Shelf, gone: tuple[Entry, ...], reason: str) -> Removed:
     state = transcript.state
+    shelf = state.shelf.change([(entry, None) for entry in entries])
+    return _removed(transcript, state, shelf, tuple(entries), reason)
+
+
+def _removed(
+    transcript: Transcript, state: State, shelf: Shelf, gone: tuple[Entry, ...], reason: str
+) -> Removed:
     if not gone:
         return Removed(transcript, state.shelf)
     marks = state.marks
