@@ -14,14 +14,14 @@ from pathlib import Path
 import msgspec
 
 from tidings.errors import LogCorruptError
-from tidings.log.chain import ORIGIN, SPAN, row_id, table_of
+from tidings.log.chain import SPAN, row_id, table_of
 from tidings.log.checkpoint import entries_for, told
 from tidings.log.entry import Columns
 from tidings.log.failure import log_error
 from tidings.log.pack import WHOLE, packets
 from tidings.log.record import CHECKPOINTS, Checkpoint, LogRecord, mark_of
 from tidings.log.verify import Topic, check_chain, checkpoints_in, find_topic
-from tidings.log.writer import Head, insert_rows, stack
+from tidings.log.writer import create_topic, insert_rows, stack
 
 RESERVE_PAGES = 256
 """How many free pages a file keeps, 1 MiB: what is purged bit by bit makes room for what is written."""
@@ -31,7 +31,6 @@ _CUT = """
 _FIRST = f"SELECT kind, {WHOLE}, at_ms FROM {{}} WHERE id > ? ORDER BY id LIMIT 1"
 _DELETE = "DELETE FROM {} WHERE id > ? AND id <= ?"
 _REBASE = "UPDATE chains SET base_cursor = ?, base_link = ? WHERE id = ?"
-_CREATE = "INSERT INTO chains (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
 _ADVANCE = "UPDATE chains SET cursor = ?, link = ? WHERE id = ?"
 
 
@@ -126,8 +125,7 @@ def _first(connection: sqlite3.Connection, topic: Topic) -> str:
 def _write(connection: sqlite3.Connection, checkpoints: Sequence[Checkpoint], now: int) -> None:
     found = find_topic(connection, CHECKPOINTS)
     if found is None:
-        created = connection.execute(_CREATE, (CHECKPOINTS, ORIGIN)).lastrowid or 0
-        head: Head = (created, 0, ORIGIN)
+        head = create_topic(connection, CHECKPOINTS)
     else:
         head = (found.id, found.cursor, found.link)
     laid = stack(packets(Columns.of(entries_for(checkpoints, now))), {CHECKPOINTS: head})

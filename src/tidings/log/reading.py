@@ -10,7 +10,7 @@ an abandoned iterator holds nothing and never keeps the write-ahead log from bei
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, islice, repeat
 from pathlib import Path
 from threading import Lock
@@ -29,14 +29,15 @@ _EXTENT = "SELECT id, base_cursor, cursor FROM chains WHERE name = ?"
 _TOPICS = "SELECT name FROM chains WHERE cursor > base_cursor ORDER BY name"
 _PAGES = "SELECT page_size, page_count FROM pragma_page_size, pragma_page_count"
 _PAYLOADS = f"SELECT id - ?, kind, {WHOLE} FROM {{}} WHERE id > ? AND id <= ? ORDER BY id"
-_END = f"coalesce((SELECT min(id) FROM {{0}} WHERE id >= ?1 + ?3 AND id < ?1 + {SPAN}), ?1 + ?3)"
+_NEXT = f"SELECT min(id) FROM {{0}} WHERE id >= :first + :end AND id < :first + {SPAN}"
+_END = f"coalesce(({_NEXT}), :first + :end)"
 _JOINED = f"""
-    SELECT {_END} - ?1, group_concat(id - ?1), group_concat(at_ms), group_concat(kind, char(10)),
-           group_concat(payloads, char(10)), (SELECT base_cursor FROM chains WHERE id = ?1 / {SPAN})
-    FROM (SELECT id, at_ms, kind, {WHOLE} AS payloads FROM {{0}} WHERE id > ?1 + ?2 AND id <= {_END} {{1}}
-          ORDER BY id)"""
+    SELECT {_END} - :first, group_concat(id - :first), group_concat(at_ms), group_concat(kind, char(10)),
+           group_concat(payloads, char(10)), (SELECT base_cursor FROM chains WHERE id = :first / {SPAN})
+    FROM (SELECT id, at_ms, kind, {WHOLE} AS payloads FROM {{0}}
+          WHERE id > :first + :position AND id <= {_END} {{1}} ORDER BY id)"""
 _ROWS = {table: _JOINED.format(table, "") for table in TABLES}
-_ROWS_OF_KIND = {table: _JOINED.format(table, "AND instr(' ' || kind, ' ' || ?4)") for table in TABLES}
+_ROWS_OF_KIND = {table: _JOINED.format(table, "AND instr(' ' || kind, ' ' || :kind)") for table in TABLES}
 
 _numbers = msgspec.json.Decoder(list[int]).decode
 
@@ -125,21 +126,22 @@ class Reader:
 
     def _joined(self, bounds: tuple[int, int, int], kind_prefix: str) -> Joined | None:
         """Fetch a page's columns; None when they are too long for SQLite to join."""
-        queries, prefix = (_ROWS_OF_KIND, (kind_prefix,)) if kind_prefix else (_ROWS, ())
-        query = queries[table_of(bounds[0] // SPAN)]
+        first, position, end = bounds
+        query = (_ROWS_OF_KIND if kind_prefix else _ROWS)[table_of(first // SPAN)]
+        values = {"first": first, "position": position, "end": end, "kind": kind_prefix}
         try:
-            joined: Joined = self._fetch(query, *bounds, *prefix)[0]
+            joined: Joined = self._fetch(query, values)[0]
         except sqlite3.DataError as error:
-            if bounds[2] - bounds[1] > 1:
+            if end - position > 1:
                 return None
             raise log_error(error, self._path) from error
         return joined
 
     def _extent(self, topic: str) -> tuple[int, int, int]:
-        found = self._fetch(_EXTENT, topic)
+        found = self._fetch(_EXTENT, (topic,))
         return found[0] if found else (0, 0, 0)
 
-    def _fetch(self, query: str, *values: object) -> list[Any]:
+    def _fetch(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[Any]:
         with self._lock:
             if self._closed:
                 raise closed_error(self._path)
@@ -154,7 +156,7 @@ class Reader:
         """Find which of a page's records cannot be decoded."""
         first, position, end = bounds
         query = _PAYLOADS.format(table_of(first // SPAN))
-        rows = self._fetch(query, first, first + position, first + end)
+        rows = self._fetch(query, (first, first + position, first + end))
         cursor = next((at for row in rows for at in _undecodable(*row)), position + 1)
         return LogCorruptError(
             f"event log {self._path}: topic {topic!r} does not decode at cursor {cursor}; "

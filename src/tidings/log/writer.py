@@ -33,7 +33,7 @@ _COLUMNS = "(id, at_ms, kind, payload, link) VALUES (?, ?, ?, ?, ?)"
 _INSERT = {table: f"INSERT INTO {table} {_COLUMNS}" for table in TABLES}
 _ADVANCE = "UPDATE chains SET cursor = ?, link = ? WHERE id = ? AND cursor = ? AND link = ?"
 _FIND = "SELECT id, cursor, link FROM chains WHERE name = ?"
-_CREATE = "INSERT INTO chains (name, base_cursor, base_link, cursor, link) VALUES (?1, 0, ?2, 0, ?2)"
+_CREATE = "INSERT INTO chains (name, base_cursor, base_link, cursor, link) VALUES (?, 0, ?, 0, ?)"
 
 
 Head: TypeAlias = tuple[int, int, bytes]
@@ -68,6 +68,12 @@ def stack(packets: Packets, heads: Mapping[str, Head]) -> Stack:
         moves.append((last, link, topic_id, before, previous))
         rows.setdefault(table_of(topic_id), []).extend(laid)
     return Stack(rows, after, moves)
+
+
+def create_topic(connection: sqlite3.Connection, topic: str) -> Head:
+    """Make a topic without records, inside the caller's transaction; gives its head."""
+    created = connection.execute(_CREATE, (topic, ORIGIN, ORIGIN))
+    return (created.lastrowid or 0, 0, ORIGIN)
 
 
 def insert_rows(cursor: sqlite3.Cursor, stacked: Stack) -> None:
@@ -160,8 +166,7 @@ class Writer:
         found: Head | None = self.connection.execute(_FIND, (topic,)).fetchone()
         if found is not None:
             return found
-        created = self.connection.execute(_CREATE, (topic, ORIGIN))
-        return (created.lastrowid or 0, 0, ORIGIN)
+        return create_topic(self.connection, topic)
 
     def _remember(self, heads: Mapping[str, Head]) -> None:
         if len(self._heads) > _REMEMBERED_TOPICS:
