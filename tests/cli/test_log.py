@@ -159,7 +159,7 @@ def test_verify_counts_what_is_intact(path: Path) -> None:
 
 def test_verify_names_the_damaged_place_with_exit_code_1(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE records SET payload = '{}' WHERE kind LIKE '%.expired'")
+        connection.execute("UPDATE first_records SET payload = '{}' WHERE kind LIKE '%.expired'")
         connection.commit()
     code, out, err = tidings_log("verify", path)
     assert (code, out) == (1, "")
