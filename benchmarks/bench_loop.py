@@ -44,7 +44,7 @@ _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=F
 
 
 def as_clients_do(body: object) -> bytes:
-    """The body as the clients of OpenAI, Anthropic and Google encode it."""
+    """The body as the clients of OpenAI and Anthropic encode it; that of Google uses `json` as well."""
     return _dumps(body).encode()
 
 

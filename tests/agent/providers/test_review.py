@@ -333,3 +333,11 @@ def test_the_sieve_looks_as_deep_as_the_search_does(depth: int) -> None:
     for step in range(depth):
         payload = {"data": (payload,)} if step % 3 == 0 else {"data": payload}
     assert holds_evidence(payload) or list(verifier_signals(payload)) == []
+
+
+@pytest.mark.parametrize("evidence", [{"errors": []}, {"deeper": {"errors": []}}, [{"errors": []}]])
+def test_evidence_beside_plain_values_is_seen(evidence: object) -> None:
+    beside = {"text": "fine", "count": 1, "inside": evidence, "last": None}
+    assert holds_evidence(beside)
+    assert holds_evidence(["fine", beside])
+    assert not holds_evidence({**beside, "inside": {"deeper": ["fine", {"text": "errors"}]}})

@@ -121,6 +121,19 @@ def test_the_function_gets_its_own_types() -> None:
     assert given == Outcome(text=repr(expected))
 
 
+def test_what_a_function_does_to_its_arguments_is_not_done_to_the_call() -> None:
+    @tool
+    def tidy(names: list, options: dict) -> str:  # type: ignore[type-arg]
+        """Change what was given."""
+        names.clear()
+        options.clear()
+        return "tidied"
+
+    arguments: dict[str, Any] = {"names": ["a"], "options": {"b": 1}}
+    assert outcome(tidy, **arguments).text == "tidied"
+    assert arguments == {"names": ["a"], "options": {"b": 1}}
+
+
 def test_every_problem_of_a_call_is_named_with_its_value_and_its_fix() -> None:
     def move(count: int, where: Literal["up", "down"], place: Point) -> str:
         raise AssertionError("it must not run")
